@@ -39,6 +39,35 @@ def program(layers: str, body: str, inputs: str, parameters: str = "") -> str:
 
 
 CASES = {
+    "a dim that a mean moved": (
+        program(
+            "self.fc = nn.Linear(3, 2)",
+            "x):\n        return self.fc(x.mean(2).mean(3))",
+            "torch.randn(5, 3, 8, 8)",
+        ),
+        "`x.mean(2).mean(2)`",
+    ),
+    "lengths that are not sorted": (
+        program(
+            "self.rnn = nn.GRU(4, 8)",
+            """x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 5, 2]))
+        return self.rnn(packed)[1]""",
+            "torch.randn(5, 3, 4)",
+        ),
+        "`enforce_sorted=False`",
+    ),
+    "lengths of samples that come second": (
+        program(
+            "self.rnn = nn.GRU(4, 8, batch_first=True)",
+            """x):
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, torch.tensor([5, 3, 2]), batch_first=False)
+        return self.rnn(packed)[1]""",
+            "torch.randn(3, 5, 4)",
+        ),
+        "`batch_first=True`",
+    ),
     "sizes of a state the other way round": (
         program(
             "self.rnn = nn.LSTM(4, 8, 2, batch_first=True)",
@@ -310,3 +339,40 @@ def test_two_edits_of_one_text_are_one_fix(tmp_path: Path) -> None:
     messages = [fix.message for fix in finding.fixes]
     assert any("8 * 7 * 7" in message for message in messages)
     assert len(messages) == len(set(messages))
+
+
+CROPPED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(4, 8, batch_first=True)
+        self.register_buffer("mask", torch.tril(torch.ones(64, 64)))
+        self.conv = nn.Conv2d(3, 3, 3)
+
+    def forward(self, x, images):
+        out, h = self.rnn(x)
+        {body}
+
+def example_inputs():
+    return (torch.randn(2, 5, 4), torch.randn(2, 3, 32, 32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "cropped"),
+    [
+        ("return (out @ out.transpose(1, 2)) * self.mask", True),
+        ("return torch.cat([h.repeat(10, 1, 1).transpose(0, 1), out], 2)", False),
+        ("return out.softmax(-1) * torch.cat([x, x, x], 2)", False),
+    ],
+)
+def test_only_tables_and_edges_are_cropped(
+    body: str, cropped: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(CROPPED.replace("{body}", body))
+    (finding,) = api.check_target(f"{file}:Net").findings
+    assert any("[:" in fix.message for fix in finding.fixes) == cropped

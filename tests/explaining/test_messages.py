@@ -100,6 +100,9 @@ RAISES: dict[str, list[Callable[[], object]]] = {
     "state-dict-mismatch": [lambda: nn.Linear(3, 2).load_state_dict({})],
     "groups-do-not-divide": [lambda: nn.Conv2d(3, 8, 3, groups=2)],
     "tuple-as-tensor": [lambda: nn.Linear(5, 2)(nn.LSTM(4, 5)(r(3, 2, 4)))],
+    "packed-lengths": [
+        lambda: nn.utils.rnn.pack_padded_sequence(r(3, 2, 4), torch.tensor([1, 3]))
+    ],
 }
 CALLS = [(code, call) for code, calls in RAISES.items() for call in calls]
 
@@ -113,6 +116,24 @@ def test_what_torch_says_finds_its_page(code: str, call: Callable[[], object]) -
     known = find_message(f"{type(caught.value).__name__}: {caught.value}")
     assert known is not None, caught.value
     assert known[0] == code
+
+
+def test_the_transpose_of_many_dims_says_what_to_write() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        r(2, 3, 4, 5).t()
+    known = find_message(str(caught.value))
+    assert known is not None
+    assert known[0] == "wrong-rank"
+    assert "Of 4 dims, `transpose(-2, -1)`" in known[1]
+
+
+def test_indices_on_another_device_find_their_page() -> None:
+    known = find_message(
+        "RuntimeError: indices should be either on cpu or on the same device as the "
+        "indexed tensor (cpu)"
+    )
+    assert known is not None
+    assert known[0] == "mixed-devices"
 
 
 def test_every_entry_has_a_page() -> None:

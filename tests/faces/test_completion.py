@@ -58,6 +58,35 @@ def test_bash_offers_what_may_follow(
     assert complete_in_bash(script, line.split(" "), tmp_path) == offered
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("", COMMANDS | {"help"}),
+        ("help ch", {"check"}),
+        ("help trace --fo", set()),
+        ("trace --by ", {"module", "op", "line"}),
+        ("trace m.py:Net --fo", {"--format"}),
+        ("check --format s", {"sarif"}),
+        ("completion ", {"bash", "zsh", "fish"}),
+        ("trace mod", {"model.py"}),
+        ("explain mod", {"model.py", "model-not-copied"}),
+        ("trace -i ", set()),
+    ],
+)
+def test_fish_offers_what_may_follow(
+    line: str, offered: set[str], capsys: Printed, tmp_path: Path
+) -> None:
+    (tmp_path / "model.py").touch()
+    assert main(["completion", "fish"]) == 0
+    script = f"{capsys.readouterr().out}\ncomplete -C 'shapewright {line}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script],
+        capture_output=True, text=True, cwd=tmp_path, env={"HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert {row.partition("\t")[0] for row in done.stdout.splitlines()} == offered
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_option_of_every_help_is_offered(shell: str, capsys: Printed) -> None:
     assert main(["completion", shell]) == 0

@@ -269,12 +269,15 @@ def test_what_does_not_line_up_is_marked(
         assert line in text
 
 
-def test_a_call_that_fails_for_another_reason_marks_nothing(
+def test_of_two_dtypes_that_differ_the_dtypes_are_marked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     status, text = explained(capsys, "torch.matmul(f32[2, 3], i64[3, 4])")
     assert status == 1
-    assert "^" not in text
+    assert [line.strip() for line in text.splitlines() if "^" in line] == [
+        "^" * len("float32"),
+        "^" * len("int64"),
+    ]
     assert "should be equal" not in text
 
 

@@ -99,6 +99,7 @@ LINES = {
     "solve -i f32[N,2] model.py:double": "solving for the sizes of model.py:double",
     "rehearse model.py": "rehearsing model.py",
     "explain model.py:6": "drawing model.py:6",
+    "explain torch.relu(f32[3,4])": "drawing torch.relu(f32[3,4])",
 }
 
 

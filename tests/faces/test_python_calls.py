@@ -47,7 +47,7 @@ def test_rows_are_flat_and_have_the_totals() -> None:
     rows = TRACE.rows()
     assert len(rows) == 5
     assert {type(value) for row in rows for value in row.values()} <= {str, int}
-    assert rows[0]["parameters"] == TRACE.totals.parameters
+    assert rows[0]["params"] == TRACE.totals.parameters
     assert [row["op"] for row in TRACE.rows("op")] == [0, 1, 2, 3]
     assert TRACE.rows("op")[3]["output"] == "f32[8, 10]"
     assert len({tuple(row) for row in TRACE.rows("op")}) == 1
@@ -131,10 +131,16 @@ def test_a_table_has_the_rows_and_columns_asked_for() -> None:
         ["3", "40.6", "k"],
     ]
     assert "F.conv2d" in TRACE.table("op")
-    with pytest.raises(ValueError, match="no column 'shape'; there is module"):
+    with pytest.raises(ValueError, match="no column `shape`; there is module"):
         TRACE.table(columns=["shape"])
-    with pytest.raises(ValueError, match="sorted by params"):
+    with pytest.raises(ValueError, match="not sorted by `size`; there is params"):
         TRACE.table(sort="size")
+    with pytest.raises(ValueError, match="did you mean `flops`"):
+        TRACE.table("op", sort="flop")
+    with pytest.raises(ValueError, match="ops have no levels"):
+        TRACE.table("op", depth=1)
+    with pytest.raises(ValueError, match="not by line"):
+        TRACE.table("line", columns=["module"])
     with pytest.raises(InputError, match=r"trace\.table\(depth=\.\.\.\)"):
         sw.trace(NET, "f32[8, 1, 28, 28]", depth=1)
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+import shapewright as sw
 from faces.processes import Done, shared
+from shapewright.record.rows import OP_FIELDS
+from shapewright.views.portable_tables import format_traces_csv, format_traces_jsonl
 
 MODEL = """\
 from torch import nn
@@ -43,10 +48,10 @@ COMMANDS = {
 """A command line of each command, to which `-o FILE` is added."""
 
 ENDINGS = {
-    "trace": (".txt", ".json", ".csv", ".md", ".html"),
-    "check": (".txt", ".json", ".csv", ".md", ".sarif"),
-    "solve": (".txt", ".json"),
-    "rehearse": (".txt", ".json", ".csv", ".md", ".sarif"),
+    "trace": (".txt", ".json", ".jsonl", ".csv", ".md", ".html", ".svg"),
+    "check": (".txt", ".json", ".jsonl", ".csv", ".md", ".sarif", ".svg"),
+    "solve": (".txt", ".json", ".svg"),
+    "rehearse": (".txt", ".json", ".jsonl", ".csv", ".md", ".sarif", ".svg"),
 }
 
 
@@ -108,6 +113,8 @@ def test_other_endings_are_refused_in_a_sentence(
         ("out.md", "# My notes\n"),
         ("out.html", "<!doctype html><title>mine</title>"),
         ("out.json", '{"version": 1, "target": "es5", "files": []}'),
+        ("out.jsonl", '{"target": "es5", "module": "amd"}\n'),
+        ("out.svg", "<svg/>"),
         ("out.txt", "mine\n"),
     ],
 )
@@ -141,10 +148,64 @@ def test_a_trace_as_csv_has_plain_numbers_and_a_row_for_each_call(desk: Path) ->
     ]
     shared().run(desk, *"trace --by op -o ops.csv -i f32[2,8] model.py:Net".split())
     assert [(row["name"], row["output"]) for row in rows(desk / "ops.csv")] == [
-        ("F.linear", "(2, 16) f32"),
-        ("Tensor.relu", "(2, 16) f32"),
-        ("F.linear", "(2, 4) f32"),
+        ("F.linear", "f32[2, 16]"),
+        ("Tensor.relu", "f32[2, 16]"),
+        ("F.linear", "f32[2, 4]"),
     ]
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("by", ["module", "op"])
+def test_csv_and_json_lines_have_the_rows_of_python(by: str, desk: Path) -> None:
+    for ending in ("csv", "jsonl"):
+        command = f"trace --by {by} -o out.{ending} -i f32[2,8] model.py:Net"
+        shared().run(desk, *command.split())
+    shared().run(desk, *"trace -o out.json -i f32[2,8] model.py:Net".split())
+    trace = sw.Trace.from_json((desk / "out.json").read_text())
+    expected = [{"target": trace.target, **row} for row in trace.rows(by)]  # type: ignore[arg-type]
+    assert lines(desk / "out.jsonl") == expected
+    assert rows(desk / "out.csv") == [
+        {key: "" if value is None else str(value) for key, value in row.items()}
+        for row in expected
+    ]
+
+
+def test_a_table_without_rows_still_has_its_columns() -> None:
+    trace = sw.trace(lambda: None)
+    header = format_traces_csv([trace], "op")
+    assert header == f"target,{','.join(OP_FIELDS)}\n"
+    assert format_traces_jsonl([trace], "op") == ""
+
+
+def test_findings_as_json_lines_are_those_of_the_report(desk: Path) -> None:
+    command = "check -i f32[2,8] model.py:Wrong --format"
+    whole = shared().run(desk, *command.split(), "json")
+    done = shared().run(desk, *command.split(), "jsonl")
+    assert done.code == whole.code == 1
+    findings = json.loads(whole.out)["findings"]
+    assert findings
+    assert [json.loads(line) for line in done.out.splitlines()] == [
+        {"target": "model.py:Wrong", **finding} for finding in findings
+    ]
+
+
+@pytest.mark.parametrize("by", ["module", "op", "line"])
+def test_a_trace_as_svg_is_the_page_of_the_terminal(by: str, desk: Path) -> None:
+    command = f"trace --by {by} -i f32[2,8] model.py:Net"
+    text = shared().run(desk, *command.split()).out
+    shared().run(desk, *command.split(), "-o", "out.svg")
+    root = ElementTree.fromstring((desk / "out.svg").read_text())
+    space = "{http://www.w3.org/2000/svg}"
+    drawn = ["".join(node.itertext()) for node in root.iter(f"{space}text")]
+    page = [line for line in text.splitlines() if line]
+    assert [line.split() for line in drawn[:-1]] == [line.split() for line in page[:-1]]
+    kinds = {node.get("class") for node in root.iter(f"{space}tspan")}
+    assert {"sw-text", "sw-shape"} <= kinds
+    wide = float(root.get("width", "0"))
+    assert max(map(len, drawn)) * 12 * 0.6 < wide
 
 
 def test_a_trace_as_markdown_is_a_table_with_its_totals(desk: Path) -> None:
@@ -163,7 +224,9 @@ def test_rows_by_line_are_refused(desk: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("ending", [".json", ".sarif", ".csv", ".md", ".txt"])
+@pytest.mark.parametrize(
+    "ending", [".json", ".jsonl", ".sarif", ".csv", ".md", ".txt", ".svg"]
+)
 def test_several_targets_share_a_file(ending: str, desk: Path) -> None:
     targets = ("model.py:Net", "model.py:ends", "model.py:Wrong")
     file = f"out{ending}"
@@ -175,6 +238,15 @@ def test_several_targets_share_a_file(ending: str, desk: Path) -> None:
         assert [report["target"] for report in json.loads(text)] == list(targets)
     elif ending == ".sarif":
         assert len(json.loads(text)["runs"]) == 3
+    elif ending == ".jsonl":
+        assert {row["target"] for row in lines(desk / file)} == set(targets[1:])
+    elif ending == ".svg":
+        root = ElementTree.fromstring(text)
+        inner = root.findall("{http://www.w3.org/2000/svg}svg")
+        tops = [float(picture.get("y", "0")) for picture in inner]
+        assert len(inner) == 3
+        assert tops == sorted(set(tops))
+        assert tops[-1] < float(root.get("height", "0"))
     elif ending == ".csv":
         assert {row["target"] for row in rows(desk / file)} == set(targets[1:])
     else:

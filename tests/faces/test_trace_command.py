@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from faces.processes import shared
 from shapewright import Trace, api
 from shapewright.cli.main import main
 
@@ -274,3 +275,53 @@ def test_a_program_that_does_not_end_is_stopped(desk: Path) -> None:
     assert process.returncode == 1
     partial = Trace.from_json((desk / "t.json").read_text("utf-8"))
     assert [op.outputs[0].shape for op in partial.ops] == [(2,)]
+
+
+INPUTS = """\
+import torch
+from torch import nn
+
+
+class Text(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tok, self.head = nn.Embedding(10, 4), nn.Linear(4, 2)
+
+    def forward(self, scale, tokens):
+        return self.head(self.tok(tokens)) * scale
+
+
+class Line(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Rounded(Line):
+    def forward(self, x):
+        return self.fc(x.round().long())
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "spec", "fitting"),
+    [
+        ("Text", "f32[1], f32[B=2, 16]", '-i "f32[1], i64[B=2, 16]"'),
+        ("Text", "f32[1], tokens=[2, 16]", '-i "f32[1], tokens=i64[2, 16]"'),
+        ("Line", "i64[2, 8]", '-i "f32[2, 8]"'),
+        ("Line", "f32[2, 9]", ""),
+        ("Rounded", "f32[2, 8]", ""),
+    ],
+)
+def test_an_input_of_another_dtype_has_its_spec(
+    target: str, spec: str, fitting: str, tmp_path: Path
+) -> None:
+    (tmp_path / "inputs.py").write_text(INPUTS)
+    done = shared().run(tmp_path, "trace", "-i", spec, f"inputs.py:{target}")
+    assert done.code == 1
+    assert ("takes another dtype of an input" in done.err) == bool(fitting)
+    assert fitting in done.err
+    assert "explains the error" in done.err

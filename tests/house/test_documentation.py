@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
+from functools import cache
 
 import pytest
 from markdown_it import MarkdownIt
 
 import shapewright
+from shapewright.cli.main import main
 from tests.house import pages
 
 RECORDS = "Fact Finding ModuleCall Op Report Solution Totals Drawing".split()
@@ -63,3 +67,48 @@ def test_the_gallery_is_in_pictures() -> None:
     languages = [block.language for block in pages.blocks("docs/gallery.md")]
     assert sum(language.startswith("{drawing}") for language in languages) > 40
     assert "console" not in languages
+
+
+_PEER = re.compile(r"^\| ([^|]+) \|([^|]*)\| ([^|]+) \|$", re.M)
+PEERS = [row for row in _PEER.findall(pages.read("docs/peers.md")) if row[0] != "what"]
+
+
+@pytest.mark.parametrize("cell", [cell for *_, cell in PEERS])
+def test_what_peers_can_do_names_a_command_that_exists_or_a_reason(cell: str) -> None:
+    if cell.startswith("no: "):
+        assert len(cell.split()) > 4
+        return
+    spans = re.findall(r"`([^`]+)`", cell)
+    known = [span for span in spans if _is_known(span)]
+    assert known, cell
+    for span in spans:
+        command, *words = span.split()
+        if command in COMMANDS:
+            help_text = _get_help(command)
+            for option in (word for word in words if word.startswith("-")):
+                assert option in help_text, span
+
+
+COMMANDS = ("trace", "check", "explain", "solve", "rehearse")
+
+
+def _is_known(span: str) -> bool:
+    """Return whether a span is a command, an option of `trace`, or a public name."""
+    word = span.split()[0]
+    name = word.removeprefix("sw.")
+    return word in COMMANDS or word == "-i" or name in shapewright.__all__
+
+
+@cache
+def _get_help(command: str) -> str:
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        main([command, "--help"])
+    return text.getvalue()
+
+
+def test_every_tool_that_is_compared_has_a_row() -> None:
+    others = " ".join(other for _, other, _ in PEERS)
+    for tool in "torchinfo torchview torchlens torchtyc PyTea pyrefly".split():
+        assert tool in others
+    assert len(PEERS) > 40

@@ -23,7 +23,14 @@ POSTS = [
 
 
 def test_every_post_has_its_files_and_label() -> None:
-    counts = {"wave1": 50, "wave2": 50, "wave3": 50, "wave4": 50, "wave5": 33, "wave6": 33}
+    counts = {
+        "wave1": 50,
+        "wave2": 50,
+        "wave3": 50,
+        "wave4": 50,
+        "wave5": 33,
+        "wave6": 33,
+    }
     for wave, count in counts.items():
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]
         assert len(folders) == count

@@ -124,6 +124,52 @@ for step in range(4):
     opt_g.step()
 """
 
+GAN_STEPPED_LAST = """\
+G, D = nn.Linear(4, 12), nn.Linear(12, 1)
+opt_g = torch.optim.Adam(G.parameters())
+opt_d = torch.optim.Adam(D.parameters())
+for step in range(4):
+    fake = torch.tanh(G(torch.randn(8, 4)))
+    d_loss = torch.relu(1 + D(fake)).mean()
+    d_loss = d_loss + torch.relu(1 - D(torch.randn(8, 12))).mean()
+    g_loss = -D(fake).mean()
+    opt_d.zero_grad()
+    opt_g.zero_grad()
+    d_loss.backward()
+    g_loss.backward()
+    opt_d.step()
+    opt_g.step()
+"""
+
+SUMMED = """\
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    x = torch.randn(8, 4)
+    loss = 0
+    for k in range(3):
+        loss += net(x)[:, k].pow(2).mean()
+    loss.backward()
+    for k in range(3):
+        loss += net(x)[:, k].abs().mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+ENCODED_AGAIN = """\
+G, D, E = nn.Linear(4, 12), nn.Linear(12, 1), nn.Linear(12, 4)
+optimizer = torch.optim.Adam([*G.parameters(), *E.parameters()])
+for step in range(4):
+    z = torch.randn(8, 4)
+    fake = torch.tanh(G(z))
+    realism = torch.relu(1 - D(fake)).mean()
+    code = (E(fake) - z).pow(2).mean()
+    optimizer.zero_grad()
+    realism.backward()
+    code.backward()
+    optimizer.step()
+"""
+
 ACTIVATION = """\
 class Block(nn.Module):
     def __init__(self):
@@ -248,6 +294,7 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
          "`with torch.no_grad():` around `code, _ = encoder(torch.randn(16, 10))`"),
         (TWO_LOSSES, "graph-freed", "share the graph of `hidden`",
          "`(first + second).backward()`, once"),
+        (SUMMED, "graph-freed", "is added to again", "`loss = 0` before the loop"),
         (GAN, "graph-freed", "share the graph of `fake`", "`fake.detach()`"),
         (ACTIVATION, "saved-tensor-written", "`out += x`", "`out = out + x`"),
         (INPLACE, "saved-tensor-written", "writes to", "`inplace=False`"),
@@ -269,6 +316,21 @@ def test_the_tensor_is_named_and_the_edit_was_tried(
     assert only[0] == code
     assert named in only[1]
     assert only[2] == fix
+
+
+@pytest.mark.parametrize("text", [ENCODED_AGAIN, TWO_LOSSES])
+def test_no_loss_is_cut_from_what_it_trains(tmp_path: Path, text: str) -> None:
+    (only,) = rehearsed(tmp_path, START + text).findings
+    messages = [fix.message for fix in only.fixes]
+    assert messages[0].endswith("backward()`, once")
+    assert not any("detach" in message for message in messages)
+
+
+def test_only_the_loss_of_the_discriminator_is_cut(tmp_path: Path) -> None:
+    (only,) = rehearsed(tmp_path, START + GAN_STEPPED_LAST).findings
+    lines = [edit.span.line for fix in only.fixes for edit in fix.edits]
+    assert [fix.message for fix in only.fixes] == ["`fake.detach()`"]
+    assert "d_loss =" in (START + GAN_STEPPED_LAST).splitlines()[lines[0] - 1]
 
 
 def test_gradients_stay_where_they_are_when_data_is_assigned(tmp_path: Path) -> None:
@@ -297,3 +359,50 @@ print(x.grad.abs())
     (only,) = found(tmp_path, text)
     assert only[0] == "no-gradient-kept"
     assert only[2] == "`x.retain_grad()`"
+
+
+STATES = """\
+from typing import NamedTuple
+
+class State(NamedTuple):
+    v: torch.Tensor
+    i: torch.Tensor
+
+layer, head = nn.Linear(8, 8), nn.Linear(8, 5)
+optimizer = torch.optim.Adam([*layer.parameters(), *head.parameters()])
+
+def run(x, state):
+    {read}
+    i = torch.tanh(layer(x) + i)
+    v = 0.9 * v + i
+    return head(v), {made}
+
+state = None
+for step in range(3):
+    out, state = run(torch.randn(4, 8), state)
+    loss = out.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "made", "fix"),
+    [
+        ("v, i = (0, 0) if state is None else (state.v, state.i)", "State(v, i)",
+         "`state = type(state)(*(each.detach() for each in state))`"),
+        ("v, i = (0, 0) if state is None else (state['v'], state['i'])",
+         "{'v': v, 'i': i}",
+         "`state = {key: each.detach() for key, each in state.items()}`"),
+        ("v, i = (0, 0) if state is None else state[0]", "[(v, i)]",
+         "`state = [tuple(each.detach() for each in layer) for layer in state]`"),
+    ],
+)  # fmt: skip
+def test_a_state_of_any_kind_is_detached(
+    tmp_path: Path, read: str, made: str, fix: str
+) -> None:
+    text = STATES.replace("{read}", read).replace("{made}", made)
+    (only,) = found(tmp_path, text)
+    assert only[0] == "graph-freed"
+    assert only[2] == fix

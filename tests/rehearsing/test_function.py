@@ -222,6 +222,22 @@ def test_the_device_is_claimed_only_where_it_is_given() -> None:
         sw.rehearse(train, device="abacus")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("H900", "did you mean `H100` or `H200`?"),
+        ("2x H1000 80GB", "did you mean `2x H100 80GB` or"),
+        ("nvidia a10", "did you mean `nvidia A100`?"),
+        ("cud", "did you mean `cuda`?"),
+        ("B200", 'there is cpu, cuda, mps, "H200"'),
+    ],
+)
+def test_an_unknown_device_has_a_suggestion(text: str, words: str) -> None:
+    with pytest.raises(InputError) as raised:
+        sw.rehearse(lambda: None, device=text)
+    assert f"no device `{text}` is known; {words}" in str(raised.value)
+
+
 def test_files_are_left_alone(tmp_path: Path) -> None:
     model = network()
 

@@ -184,3 +184,28 @@ def test_of_several_outputs_one_is_pictured_and_it_says_which() -> None:
 def test_a_grid_that_is_alone_has_the_whole_width() -> None:
     lines = said(drawn(sw.draw(torch.arange(27.0).view(3, 9) / 7), 760))
     assert not any(line.startswith("… columns") for line in lines)
+
+
+CHAIN = "f32[2, 32].view(2, 8, 4).transpose(1, 2).reshape(2, 32)"
+
+
+def test_a_chain_shows_each_step_with_its_strides() -> None:
+    root = drawn(sw.explain(CHAIN))
+    lines = said(root)
+    assert lines[0] == CHAIN
+    rows = [line.split() for line in lines[1:5]]
+    assert [row[0] for row in rows] == [
+        "f32[2,", ".view(2,", ".transpose(1,", ".reshape(2,"
+    ]  # fmt: skip
+    assert all("strides" in row for row in rows)
+    steps = [line for line in lines[5:] if line.startswith("f32[2, 32].view")]
+    assert steps[-1] == CHAIN
+    assert len(steps) == 3
+    assert sum(line.startswith("checked: equal to torch") for line in lines) == 3
+    assert "reads input[" in (root[1].text or "")
+
+
+def test_a_chain_ends_at_the_step_that_torch_refuses() -> None:
+    lines = said(drawn(sw.explain("torch.arange(12).view(3, 4).t().view(12)")))
+    assert any(line.split()[-1] == "refused" for line in lines[1:5])
+    assert any(line.startswith("torch: view size is not") for line in lines)

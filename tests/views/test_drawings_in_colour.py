@@ -60,22 +60,3 @@ def test_what_does_not_line_up_is_red() -> None:
     error = f"\x1b[{CODES['error']}m"
     assert sum(f"{error}^" in line for line in lines) == 2
     assert lines[-1].startswith(f"{error}torch: ")
-
-
-@pytest.mark.parametrize("style", [s for s, code in CODES.items() if ";5;" in code])
-def test_every_colour_can_be_read_on_black_and_on_white(style: str) -> None:
-    """Contrast as WCAG counts it; 3 is what it asks of large and of bold letters."""
-    light = lightness(int(CODES[style].rpartition(";")[2]))
-    assert 1.05 / (light + 0.05) > 3.5
-    assert (light + 0.05) / 0.05 > 3.5
-
-
-def lightness(number: int) -> float:
-    """The relative luminance of a colour of the cube in the table of 256."""
-    levels = (0, 95, 135, 175, 215, 255)
-    cube = number - 16
-    parts = [levels[n] / 255 for n in (cube // 36, cube // 6 % 6, cube % 6)]
-    red, green, blue = (
-        p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -167,6 +167,13 @@ def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
     if repair.kind == "contiguous":
         return f"{what} needs {name} to be contiguous, but it is not"
     if repair.kind == "size":
+        single = _find_single(op, repair)
+        if single is not None:
+            other, shape = find_tensor_names(program, op)[single], op.inputs[single]
+            return (
+                f"{what} needs one size in dim {repair.dim} of {name} and {other}:"
+                f" {format_shape(fact)} has {repair.old}, {format_shape(shape)} has 1"
+            )
         return (
             f"{what} needs size {repair.new} in dim {repair.dim} of {name},"
             f" got {repair.old}: {format_shape(fact)}"
@@ -178,6 +185,18 @@ def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
     if wanted is None:
         return f"{what} needs {name} with fewer dims: {format_shape(fact)}"
     return f"{what} needs {name} with {wanted} dims, got {rank}: {format_shape(fact)}"
+
+
+def _find_single(op: Op, repair: Repair) -> int | None:
+    """Return the operand with size 1 where another one has more, or None."""
+    rank = len(op.inputs[repair.tensor].shape)
+    dim = repair.dim
+    if dim is None or repair.new != 1:
+        return None
+    for at, fact in enumerate(op.inputs):
+        if at != repair.tensor and len(fact.shape) == rank and fact.shape[dim] == 1:
+            return at
+    return None
 
 
 def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
@@ -343,7 +362,9 @@ def _iter_independent_failures(program: Program) -> Iterator[Failure]:
             cast |= {fact.tensor for fact in op.outputs}
         guessed = failure.guessed if failure is not None else ()
         of_rank = failure is not None and _is_of_rank(failure)
-        if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
+        of_scores = failure is not None and _has_scores_as_indices(failure, op)
+        unclear = guessed or of_rank or of_scores
+        if unclear or any(fact.tensor in unsure for fact in op.inputs):
             for fact in op.outputs:
                 dims = _find_derived_dims(op, fact, unsure)
                 dims |= (
@@ -353,6 +374,8 @@ def _iter_independent_failures(program: Program) -> Iterator[Failure]:
                 )
                 if of_rank:
                     dims |= set(range(len(fact.shape))) - _find_parameter_dims(op, fact)
+                if of_scores:
+                    dims |= set(range(len(fact.shape)))
                 if dims:
                     unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
 
@@ -396,6 +419,21 @@ def _is_of_rank(failure: Failure) -> bool:
     """Return whether the run had to guess the rank."""
     unmet = failure.unmet
     return unmet is not None and unmet.code in OF_RANK and not unmet.makes
+
+
+def _has_scores_as_indices(failure: Failure, op: Op) -> bool:
+    """Return whether a lookup was given what a layer computed: not even the number of
+    its dims says how many indices were meant.
+    """
+    return any(
+        repair.kind == "dtype"
+        and repair.new in INDICES
+        and op.inputs[repair.tensor].requires_grad
+        for repair in failure.repairs
+    )
+
+
+INDICES = frozenset({"int64", "int32"})
 
 
 def _find_parameter_dims(op: Op, out: Fact) -> set[int]:

@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.fixes.module_lists import (
+    find_function,
+    find_holder,
+    find_module_list,
+    find_own_module,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
@@ -32,8 +37,6 @@ from shapewright.record.ops import Fact, Op
 FACTORIES = operators_with("is_factory") | operators_with("is_drawn_by_hand")
 FOLLOWED = 40
 """Calls that are followed back to the one that made a tensor."""
-HOLDERS = {ast.List: "nn.ModuleList", ast.ListComp: "nn.ModuleList",
-           ast.Dict: "nn.ModuleDict", ast.DictComp: "nn.ModuleDict"}  # fmt: skip
 MOVES = frozenset({"to", "cuda"})
 
 
@@ -173,7 +176,7 @@ def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related
     built = program.built.get(root)
     if built is None:
         return f"`{stray.path}` was never moved", []
-    holder = _find_holder(program, built.span)
+    holder = find_holder(program, built.span)
     place = Related(built.span, f"`{built.class_name}` is built here")
     if holder is not None:
         node = holder[1]
@@ -193,82 +196,7 @@ def _get_function(
 ) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return the function around a span."""
     text_and_node = program.node(span)
-    return _find_function(*text_and_node) if text_and_node is not None else None
-
-
-def _find_function(
-    text: SourceText, node: ast.AST
-) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return the function around a node."""
-    for around in text.outwards(node):
-        if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef):
-            return around
-    return None
-
-
-def _find_holder(program: Program, span: Span) -> tuple[SourceText, ast.expr] | None:
-    """Return the Python list or dict in which a module is built, or to which it is
-    appended, if it stands where the modules of a model are made.
-    """
-    text_and_node = program.node(span)
-    if text_and_node is None:
-        return None
-    text, node = text_and_node
-    for around in text.outwards(node):
-        if isinstance(around, tuple(HOLDERS)):
-            if isinstance(around, ast.expr) and _is_plain(text, around):
-                return text, around
-            return None
-        if isinstance(around, ast.Call):
-            name = around.func.attr if isinstance(around.func, ast.Attribute) else ""
-            if name in ("append", "insert", "extend", "update"):
-                return _find_empty_holder(text, around)
-        if isinstance(around, ast.Assign):
-            target = around.targets[0]
-            if isinstance(target, ast.Subscript):
-                return _find_assigned(text, get_dotted_name(target.value))
-            name = get_dotted_name(target)
-            return _find_appended(text, name) if name else None
-        if isinstance(around, ast.stmt):
-            return None
-    return None
-
-
-def _is_plain(text: SourceText, node: ast.expr) -> bool:
-    """Return whether a list or dict is not passed to a container of modules."""
-    around = text.parent(node)
-    if isinstance(around, ast.Starred):
-        return False
-    return not isinstance(around, ast.Call)
-
-
-def _find_empty_holder(
-    text: SourceText, call: ast.Call
-) -> tuple[SourceText, ast.expr] | None:
-    """Return the list to which a call appends."""
-    func = call.func
-    owner = get_dotted_name(func.value) if isinstance(func, ast.Attribute) else ""
-    return _find_assigned(text, owner)
-
-
-def _find_appended(text: SourceText, name: str) -> tuple[SourceText, ast.expr] | None:
-    """Return the list to which a name is appended."""
-    for node in text.nodes:
-        appended = node.args[:1] if isinstance(node, ast.Call) else []
-        same = any(get_dotted_name(argument) == name for argument in appended)
-        if same and isinstance(node, ast.Call) and get_called_name(node) == "append":
-            return _find_empty_holder(text, node)
-    return None
-
-
-def _find_assigned(text: SourceText, owner: str) -> tuple[SourceText, ast.expr] | None:
-    """Return the list or dict that is assigned to a dotted name."""
-    for node in text.nodes:
-        if isinstance(node, ast.Assign) and get_dotted_name(node.targets[0]) == owner:
-            plain = isinstance(node.value, tuple(HOLDERS))
-            if owner and plain and isinstance(node.value, ast.expr):
-                return text, node.value
-    return None
+    return find_function(*text_and_node) if text_and_node is not None else None
 
 
 def _find_attribute(
@@ -374,62 +302,6 @@ def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
             yield Fix("fits", f"`{shown}`", (Edit(text.span(node).end, move),))
 
 
-def find_module_list(program: Program, span: Span) -> Fix | None:
-    """Return `nn.ModuleList` or `nn.ModuleDict` for the list or dict in which a module
-    is built at a place, if it is in one.
-    """
-    holder = _find_holder(program, span)
-    if holder is None:
-        return None
-    text, node = holder
-    kind = HOLDERS[type(node)]
-    written = text.written(node)
-    inner = "" if written in ("[]", "{}") else written
-    prefix = _get_module_prefix(text, kind)
-    shown = join_lines(f"{prefix}({inner})")
-    shown = shown if len(shown) <= 60 else f"{prefix}(...)"
-    return Fix("fits", f"`{shown}`", (Edit(text.span(node), f"{prefix}({inner})"),))
-
-
-def find_own_module(program: Program, span: Span) -> Fix | None:
-    """Return the fix that builds a module in `__init__`, if `forward` builds it anew in
-    each call.
-    """
-    text_and_call = program.call_at(span)
-    function = _find_function(*text_and_call) if text_and_call is not None else None
-    if text_and_call is None or function is None or function.name == "__init__":
-        return None
-    text, call = text_and_call
-    owner = text.around(function, ast.ClassDef)
-    inits = [method for method in owner.body if isinstance(method, ast.FunctionDef)
-             and method.name == "__init__"] if owner is not None else []  # fmt: skip
-    names = {
-        name_node.id for name_node in ast.walk(call) if isinstance(name_node, ast.Name)
-    }
-    own = {parameter.arg for parameter in function.args.args if parameter.arg != "self"}
-    own |= {
-        name_node.id
-        for name_node in ast.walk(function)
-        if isinstance(name_node, ast.Name) and isinstance(name_node.ctx, ast.Store)
-    }
-    if not inits or names & own:
-        return None
-    name = get_called_name(call).lower()
-    while f"self.{name}" in text.text:
-        name += "_"
-    new = f"self.{name} = {text.written(call)}"
-    last = inits[0].body[-1]
-    edits = (write_after(text, last, new), Edit(text.span(call), f"self.{name}"))
-    return Fix("fits", f"`{join_lines(new)}` in `__init__`", edits)
-
-
-def _get_module_prefix(text: SourceText, kind: str) -> str:
-    """Return `nn.ModuleList` as the file would write it."""
-    if "import torch.nn as nn" in text.text or "from torch import nn" in text.text:
-        return kind
-    return f"torch.{kind}"
-
-
 def _iter_moves(text: SourceText, wanted: str) -> Iterator[str]:
     """Yield method calls that move to a device, in the program's own words."""
     for node in text.nodes:
@@ -467,7 +339,7 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
     """Yield `register_buffer` for an attribute and for others that are made alike."""
     if not isinstance(statement, ast.Assign):
         return
-    function = _find_function(text, statement)
+    function = find_function(text, statement)
     called = get_called_name(statement.value)
     alike = [
         assignment
@@ -523,7 +395,7 @@ def _iter_devices(
     """Yield expressions for the device that is wanted, as they can be written at a
     call.
     """
-    function = _find_function(text, call)
+    function = find_function(text, call)
     if function is None or function.name == "__init__":
         yield from _iter_global_devices(text)
         return

@@ -8,12 +8,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from shapewright.analysis.fixes.module_lists import find_module_list
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     wrap_in_no_grad,
     write_before,
 )
-from shapewright.analysis.mixed_devices import find_module_list
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     LEAF_WRITTEN,
@@ -162,11 +162,24 @@ def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> _Cause | None:
             message += (
                 f" `{method.name}` at line {method.lineno}, which makes the layers"
             )
-            fix = Fix("fits", f"`def __init__` for `def {method.name}`",
-                      (Edit(span, "__init__"),))  # fmt: skip
+            edits = [Edit(span, "__init__"), *_iter_same_calls(where, method)]
+            message_of_fix = f"`def __init__` for `def {method.name}`"
+            fix = Fix("fits", message_of_fix, tuple(edits))
             return _Cause(message, (Related(span, "this name has other underscores"),),
                           (fix,))  # fmt: skip
     return None
+
+
+def _iter_same_calls(where: SourceText, method: ast.FunctionDef) -> Iterator[Edit]:
+    """Yield the edits of `super()._init_()` in a constructor that is misspelt too."""
+    for node in ast.walk(method):
+        if get_called_name(node) == method.name and isinstance(node, ast.Call):
+            name = where.span(node.func)
+            start = name.end_column - len(method.name)
+            yield Edit(
+                Span(where.file, name.end_line, start, name.end_line, name.end_column),
+                "__init__",
+            )
 
 
 def _explain_containers(

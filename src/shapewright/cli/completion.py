@@ -37,12 +37,15 @@ class _Option:
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A command; `words` are what may follow it, apart from options and files."""
+    """A command; `words` are what may follow it, apart from options, and `has_files`
+    is whether files may.
+    """
 
     name: str
     help: str
     options: tuple[_Option, ...]
     words: tuple[str, ...]
+    has_files: bool = False
 
 
 def add_arguments(parser: Parser) -> None:
@@ -80,7 +83,9 @@ def _iter_commands(parser: argparse.ArgumentParser) -> Iterator[_Command]:
             )
             if name == "explain":
                 words = tuple(sorted(CODES))
-            yield _Command(name, helps[name], tuple(_iter_options(command)), words)
+            options = tuple(_iter_options(command))
+            has_files = name == "explain" or not words  # a line of a file is drawn
+            yield _Command(name, helps[name], options, words, has_files)
 
 
 def _iter_options(parser: argparse.ArgumentParser) -> Iterator[_Option]:
@@ -179,10 +184,13 @@ def _write_zsh(commands: Sequence[_Command]) -> str:
     cases = []
     for command in commands:
         specs = [_write_zsh_option(option) for option in command.options]
-        if command.words:
-            specs.append(f"'*:word:({' '.join(command.words)})'")
+        words = f"({' '.join(command.words)})"
+        if command.words and command.has_files:
+            specs.append(
+                f'\'*:word: _alternative "words:word:{words}" "files:file:_files"\''
+            )
         else:
-            specs.append("'*:target:_files'")
+            specs.append(f"'*:word:{words}'" if command.words else "'*:target:_files'")
         head = command.name or "-*"
         cases.append(f"        {head}) _arguments : {' '.join(specs)} ;;")
     return _ZSH.format(names=" ".join(names), cases="\n".join(cases))
@@ -211,14 +219,17 @@ def _write_fish(commands: Sequence[_Command]) -> str:
         where = "__fish_use_subcommand"
         if command.name:
             where = f"__fish_seen_subcommand_from {command.name}"
+            if command.name != "help":
+                where += "; and not __fish_seen_subcommand_from help"
             lines.append(
                 "complete -c shapewright -f -n __fish_use_subcommand"
                 f" -a {command.name} -d {_quote_fish(command.help)}"
             )
         lines += [_write_fish_option(option, where) for option in command.options]
         if command.name and command.words:
+            files = "" if command.has_files else " -f"
             lines.append(
-                f"complete -c shapewright -f -n {_quote_fish(where)}"
+                f"complete -c shapewright{files} -n {_quote_fish(where)}"
                 f" -a {_quote_fish(' '.join(command.words))}"
             )
     return "".join(f"{line}\n" for line in lines)

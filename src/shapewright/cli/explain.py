@@ -106,7 +106,8 @@ def run(options: argparse.Namespace) -> int:
         _check_writable(options.file, about is not None)
     if about is not None:
         return _print_text(about, options.file, child_process.Here[str]())
-    if not of_line:
+    watched = not options.quiet and output.is_progress_visible(sys.stderr)
+    if not of_line and not watched:
         return _draw_call(options, child_process.Here[str]())
 
     def ended(child: child_process.Ended[str]) -> int:
@@ -120,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
         return f"drawing {options.call}{f', in {module}' if module else ''}"
 
     return child_process.run(
-        lambda parent: _draw_call(options, parent, True),
+        lambda parent: _draw_call(options, parent, of_line),
         ended,
         None if options.quiet else describe,
     )

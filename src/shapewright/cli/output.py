@@ -199,10 +199,13 @@ RECORD = re.compile(
 """The beginning of our JSON and SARIF files."""
 
 ROWS = re.compile(
-    r"target,(?:module,call,class,input,output|op,file,line,name,input,output"
+    r"target,(?:module,call,class,depth|op,name,module,call"
     r"|file,line,column,severity,code,message),"
+    rf'|\{{"target": {_TEXT}, '
+    rf'"(?:module": {_TEXT}, "call": \d+, "class"|op": \d+, "name"|code": {_TEXT}, '
+    r'"severity"):'
 )
-"""The beginning of our CSV files: the header."""
+"""The beginning of our files with rows: the header of CSV, the first fields of JSON."""
 
 PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
 """The beginning of our PNGs: signature, size, and then the program's name."""

@@ -113,14 +113,6 @@ def _format_message(message: str) -> str:
     return f"no {what} `{word}`{rest}"
 
 
-def check_choice(option: str, words: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse the first word that is none of the known ones."""
-    for word in words:
-        if word not in known:
-            rest = _close(word, known) or f"; there is {', '.join(known)}"
-            raise Unusable(f"no `{option} {word}`{rest}")
-
-
 def _close(word: str, known: Sequence[str], least: float = 0.6) -> str:
     """Return `; did you mean `--by`?` for the closest known name, or
     an empty string.

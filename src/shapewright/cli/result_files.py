@@ -71,13 +71,17 @@ def mark_result(shows: str, option: str, text: str, target: str) -> str:
 
 def join_results(option: str, texts: Sequence[str]) -> str:
     """Return the results of several targets as one: JSON as a list, SARIF with a run
-    for each, CSV with one header.
+    for each, CSV with one header, SVG with one picture below the other.
     """
     if len(texts) == 1 or not texts:
         return "".join(texts)
     if option == "csv":
         header = texts[0].partition("\n")[0] + "\n"
         return header + "".join(text.removeprefix(header) for text in texts)
+    if option == "svg":
+        from shapewright.views.painted_text import stack_pictures
+
+        return stack_pictures(texts)
     if option not in ("json", "sarif"):
         return ("\n" if option == "markdown" else "").join(texts)
     results: list[Any] = [json.loads(text) for text in texts]

@@ -70,8 +70,8 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--format",
         choices=shared.list_formats("trace"),
-        help="a table, the versioned record, rows as CSV, or a Markdown table "
-        "(default: text, or what the ending of -o says)",
+        help="a table, the versioned record, rows as JSON lines or as CSV, or a "
+        "Markdown table (default: text, or what the ending of -o says)",
     )
     shared.add_file(parser, "trace")
     shared.add_display(parser, "no progress line, and no word on what was written")
@@ -98,23 +98,16 @@ ALL_LEVELS = 1_000_000
 
 def _read_table_options(options: argparse.Namespace) -> tuple[str, tuple[str, ...]]:
     """Return the key to sort by and the columns, or refuse those that there are not."""
-    from shapewright.views.terminal import trace_tables
+    from shapewright.views.terminal import TableOptions, check_table_options
 
     sort = options.sort.lower()
     columns = tuple(
         name.strip().lower() for name in options.columns.split(",") if name.strip()
     )
-    by = options.by
-    if by == "line" and (sort or columns or options.depth is not None):
-        raise Unusable(
-            "`--depth`, `--sort` and `--columns` are for modules and ops, not lines"
-        )
-    if by == "op" and options.depth is not None:
-        raise Unusable("`--depth` is for modules; ops have no levels")
-    keys = trace_tables.MODULE_KEYS if by == "module" else trace_tables.OP_KEYS
-    names = trace_tables.MODULE_COLUMNS if by == "module" else trace_tables.OP_COLUMNS
-    shared.check_choice("--sort", [sort] if sort else [], keys)
-    shared.check_choice("--columns", columns, names)
+    try:
+        check_table_options(options.by, TableOptions(options.depth, sort, columns))
+    except ValueError as error:
+        raise Unusable(str(error)) from None
     return sort, columns
 
 
@@ -122,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
     """Trace the target, print or save the result, and return the exit code."""
     options.sort, options.columns = _read_table_options(options)
     options.format = result_files.choose_format("trace", options)
-    if options.by == "line" and options.format in ("csv", "markdown"):
+    if options.by == "line" and options.format in ("csv", "jsonl", "markdown"):
         raise Unusable(
             f"{options.format} has a row for each module or op; write `--by op`, or "
             "leave out `--by line`"
@@ -163,7 +156,8 @@ def run(options: argparse.Namespace) -> int:
 def _print_check_command(
     outcome: Outcome, options: argparse.Namespace, parent: child_process.Here[str]
 ) -> None:
-    """Say on stderr which command explains an error of torch."""
+    """Say on stderr which command explains an error of torch, and which input fits."""
+    from shapewright.analysis.input_dtypes import suggest_spec
     from shapewright.findings.codes import TORCH_ERROR
 
     traces = outcome.parts or (outcome.trace,)
@@ -175,6 +169,10 @@ def _print_check_command(
     specs = [word for spec in options.specs or () for word in ("-i", spec)]
     rest = ["--", *options.arguments] if options.arguments else []
     line = shlex.join(["shapewright", "check", *specs, options.target, *rest])
+    fitting = suggest_spec(outcome.trace, shared.get_spec(options) or "")
+    if fitting:
+        name = outcome.trace.ops[-1].name
+        parent.warn(f'`{name}` takes another dtype of an input: `-i "{fitting}"`\n')
     parent.warn(f"`{line}` explains the error and tries fixes\n")
 
 

@@ -435,6 +435,9 @@ CPU_TENSOR = _hazard("cpu-tensor",
 EINSUM_REDUCTION = _hazard("einsum-reduction",
     "`einsum` without an arrow, which sums the batch or reorders the result",
     "the arrow and the intended letters")
+DIAGONAL_ONLY = _hazard("diagonal-only",
+    "an `einsum` that reads only the diagonal of weights",
+    "two letters for the matrix: `dk,bck->bcd`")
 IMPLICIT_BROADCAST = _hazard("implicit-broadcast",
     "every broadcast; with `--strict` alone, as a note",
     "equal sizes, or `expand_as` where it is intended", severity="note", strict=True)
@@ -483,6 +486,9 @@ VIEW_MIXES_DIMS = _hazard("view-mixes-dims",
 OUTER_BROADCAST = _hazard("outer-broadcast",
     "`(N, 1)` meets `(N,)` in a loss, an accuracy, a difference: all pairs",
     "`pred.squeeze(-1)` or `target.unsqueeze(1)`")
+LOSS_SHAPES = _hazard("loss-shapes",
+    "a loss of the same elements in two shapes, of which torch warns",
+    "`target.view_as(prediction)`")
 ONE_SAMPLE = _hazard("one-sample",
     "a loss of one sample with each of a batch; a last batch of one that is broadcast",
     "the whole prediction, or `sample.expand_as(prediction)`")
@@ -507,6 +513,12 @@ UNRELATED_NOISE = _hazard("unrelated-noise",
 ADVANTAGE_WITH_GRAPH = _hazard("advantage-with-graph",
     "a policy loss that trains the critic through the advantage",
     "`advantage.detach()`", of_shapes=False)
+TERM_WITHOUT_GRAPH = _hazard("term-without-graph",
+    "a term of a loss that follows from a comparison and trains nothing",
+    "a differentiable measure: `relu(x - limit)`, a sigmoid", of_shapes=False)
+TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
+    "a distillation loss that also trains the teacher",
+    "`teacher_output.detach()`", of_shapes=False)
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
     "`loss - coefficient * entropy`", of_shapes=False)

@@ -93,6 +93,12 @@ MESSAGES = (
         "wrong-rank",
     ),
     _Message(
+        r"t\(\) expects a tensor with <= 2 dimensions, but self is (?P<rank>\d+)D",
+        "wrong-rank",
+        "`t` and `T` turn matrices. Of {rank} dims, `transpose(-2, -1)` or `mT` turns "
+        "the last two.",
+    ),
+    _Message(
         r"Calculated padded input size per channel: \((?P<got>[^)]*)\)\. Kernel size: "
         r"\((?P<kernel>[^)]*)\)",
         "kernel-too-large",
@@ -223,7 +229,7 @@ MESSAGES = (
     _Message(r"input\.size\(-1\) must be equal to input_size", "rnn-input-size"),
     _Message(
         r"Expected `len\(lengths\)`|Expected sequence length|Length of all "
-        r"samples has to",
+        r"samples has to|`lengths` array must be sorted",
         "packed-lengths",
     ),
     _Message(r"'lengths' argument should be a 1D CPU int64 tensor", "lengths-on-gpu"),
@@ -282,6 +288,7 @@ MESSAGES = (
     ),
     _Message(
         r"tensors? to be on the same device|found at least two devices|"
+        r"indices should be either on cpu or on the same device|"
         r"Input type \(torch\.cuda\.\w+\) and weight type \(torch\.(?!cuda)\w+\)|"
         r"Input type \(torch\.(?!cuda)\w+\) and weight type \(torch\.cuda\.\w+\)",
         "mixed-devices",

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from shapewright.index_maps.index_map import (
     LETTERS,
@@ -153,6 +153,25 @@ class Side:
         return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
+Part = Literal["dim", "rank", "dtype", "values", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A part of an input that makes torch refuse the call.
+
+    `part` is what does not fit: the size of `dim`, the number of dims, the dtype, an
+    element of an index, or the number of elements. `needs` is the size that would fit,
+    the number of places that an index may name, or the number of elements; None if it
+    is not known.
+    """
+
+    name: str
+    part: Part
+    dim: int | None = None
+    needs: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """A call, its inputs and outputs, and how each element is computed.
@@ -163,8 +182,8 @@ class Drawn:
     the numbers put in, one for each spatial dim. `stages` are the intermediate tensors
     of the first map, with values if these are few. `notes` are further remarks on
     shapes and values, `beside` the notes on autograd and dispatch, None if the call did
-    not run. `refusal` is what a refused call needed and did not get. `broadcast` is
-    true if its tensors are broadcast together.
+    not run. `refusal` is what a refused call needed and did not get, `unfit` are the
+    parts of its inputs that do not fit.
     """
 
     text: str
@@ -181,7 +200,7 @@ class Drawn:
     notes: tuple[str, ...] = ()
     refusal: tuple[str, ...] = ()
     beside: PictureNotes | None = None
-    broadcast: bool = False
+    unfit: tuple[Unfit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +294,7 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
     return replace(
         drawn,
         refusal=tuple(_rename_in_words(line, fit) for line in drawn.refusal),
+        unfit=tuple(replace(u, name=fit.get(u.name, u.name)) for u in drawn.unfit),
         inputs=tuple(replace(s, name=fit.get(s.name, s.name)) for s in drawn.inputs),
         outputs=tuple(
             replace(side, shares=fit.get(side.shares or "", side.shares))

@@ -144,25 +144,32 @@ def _read_value(read: Read, letters: Mapping[str, Any]) -> Any:
 def find_sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
     """Return the input elements that the output element at `index` reads, by tensor.
 
-    A table is not an input: its numbers are left out.
+    A table is not an input: its numbers are left out. Without stages an element that is
+    read twice is there twice.
+    """
+    if not drawn.stages:
+        return find_direct(drawn, index, tensors)
+    stages = {stage.name for stage in drawn.stages}
+    path = find_path(drawn, index, tensors)
+    return [place for place in path if place[0] not in stages]
+
+
+def find_path(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
+    """Return all elements on the way to the output element at `index`: those of stages
+    that it reads, and what these read, down to the inputs.
     """
     stages = {stage.name: stage.map for stage in drawn.stages}
-    if not stages:
-        return find_direct(drawn, index, tensors)
-    known: dict[Any, dict[Any, None]] = {}
+    path: dict[Any, None] = {}
 
-    def inputs_of(index_map: IndexMap, at: Sequence[int]) -> dict[Any, None]:
-        sources: dict[Any, None] = {}
+    def read(index_map: IndexMap, at: Sequence[int]) -> None:
         for place in find_direct(index_map, at, tensors):
-            if place[0] not in stages:
-                sources[place] = None
-                continue
-            if place not in known:
-                known[place] = inputs_of(stages[place[0]], place[1])
-            sources |= known[place]
-        return sources
+            if place not in path:
+                path[place] = None
+                if place[0] in stages:
+                    read(stages[place[0]], place[1])
 
-    return list(inputs_of(drawn, index))
+    read(drawn, index)
+    return list(path)
 
 
 def find_direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:

@@ -341,27 +341,21 @@ SIGNS = {
 MAPS: dict[str, Maker] = {}
 """Functions that make index maps, by dotted torch name. See `index_map`."""
 
-BROADCAST: set[str] = set()
-"""Names of functions whose tensors are broadcast together."""
 
-
-def index_map(*names: str, broadcast: bool = False) -> Callable[[Maker], Maker]:
+def index_map(*names: str) -> Callable[[Maker], Maker]:
     """Register the decorated function, which returns the index map of `names`.
 
     It mirrors the torch function's signature, with metadata (`.shape`, `.dtype`) where
     the call has a tensor, and returns one `IndexMap` or a tuple of them, one for each
     output, or `NotDrawn` with a reason. A call that torch refuses never comes here. A
     tensor is named in the map as the maker's parameter is; the items of a list of
-    tensors as `tensors.0`, `tensors.1`. With `broadcast`, the tensors of the call are
-    broadcast together.
+    tensors as `tensors.0`, `tensors.1`.
     """
 
     def register(make: Maker) -> Maker:
         for name in names:
             assert name not in MAPS, f"two maps for {name}"
             MAPS[name] = make
-        if broadcast:
-            BROADCAST.update(names)
         return make
 
     return register

@@ -24,6 +24,7 @@ from shapewright.index_maps.drawn_calls import (
     PictureNotes,
     Side,
     Stored,
+    Unfit,
 )
 from shapewright.index_maps.index_map import (
     AtMost,
@@ -99,7 +100,7 @@ def _write_drawing(drawn: Drawn) -> Json:
         "notes": list(drawn.notes),
         "refusal": list(drawn.refusal),
         "beside": None if drawn.beside is None else asdict(drawn.beside),
-        **({"broadcast": True} if drawn.broadcast else {}),
+        "unfit": list(map(asdict, drawn.unfit)),
     }
 
 
@@ -333,7 +334,7 @@ def _read_drawing(record: dict[str, Json]) -> Drawn:
         notes=tuple(record.get("notes", ())),
         refusal=tuple(record.get("refusal", ())),
         beside=None if record.get("beside") is None else _read_notes(record["beside"]),
-        broadcast=record.get("broadcast", False),
+        unfit=tuple(Unfit(**row) for row in record.get("unfit", ())),
     )
 
 

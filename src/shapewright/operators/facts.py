@@ -156,6 +156,7 @@ MEANINGS = {
     "gives_values": "what an activation returns, in the words of `expects_input`",
     "gives_logits": "a layer whose outputs are logits unless an activation follows",
     "is_elementwise_loss": "a loss of elements and targets that broadcast",
+    "warns_of_shapes": "a loss in which torch warns of two shapes",
     "takes_only_tensors": "takes tensors only, not numbers",
     "treats_samples_alone": "treats samples of a nested tensor like those of a batch",
     "chooses_kernel": "has a kernel on the CPU that differs from the data-free one",

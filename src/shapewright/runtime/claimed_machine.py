@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -70,12 +71,7 @@ class Machine:
         self.text = text
         gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
         if self.kind == "cuda" and gpu is None:
-            names = [f'"{name.upper()}"' for name in GPUS]
-            known = ", ".join(["cpu", "cuda", "mps", *names])
-            raise UnknownDevice(
-                f"no device `{text}` is known; there is {known}, and several GPUs: "
-                '"2x H100"'
-            )
+            raise UnknownDevice(_describe_unknown(text, name, memory))
         self.count = int(number or 1)
         if self.count < 1 or (self.kind != "cuda" and self.count > 1):
             raise UnknownDevice(f"no machine has {self.count} of `{name}`")
@@ -84,6 +80,23 @@ class Machine:
         self.capability, self.processors = gpu.capability, gpu.processors
         if memory:
             self.memory = int(memory)
+
+
+def _describe_unknown(text: str, name: str, memory: str | None) -> str:
+    """Return that no device has the name, with those that were probably meant.
+
+    Their first letter is the same: a B200 is no misspelled H200.
+    """
+    known = ["cpu", "cuda", "mps", *GPUS]
+    alike = [device for device in known if device[0] == name[:1]]
+    if close := sorted(get_close_matches(name, alike, n=2)):
+        number = text[: text.lower().index(name)]
+        size = f" {memory}GB" if memory else ""
+        meant = (device.upper() if device in GPUS else device for device in close)
+        words = " or ".join(f"`{number}{device}{size}`" for device in meant)
+        return f"no device `{text}` is known; did you mean {words}?"
+    names = ", ".join(f'"{name.upper()}"' if name in GPUS else name for name in known)
+    return f'no device `{text}` is known; there is {names}, and several GPUs: "2x H100"'
 
 
 def has_gpu() -> bool:

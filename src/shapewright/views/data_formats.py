@@ -42,15 +42,7 @@ def build_report_data(report: Report) -> dict[str, Any]:
     return {
         "version": REPORT_VERSION,
         "target": report.target,
-        "findings": [
-            {
-                **write_finding(finding),
-                "sizes": finding.sizes,
-                "lines": list(finding.lines),
-                "fixes": [_build_fix_data(fix) for fix in finding.fixes],
-            }
-            for finding in report.findings
-        ],
+        "findings": [build_finding_data(finding) for finding in report.findings],
         "assumptions": [
             write_assumption(assumption) for assumption in report.assumptions
         ],
@@ -58,6 +50,16 @@ def build_report_data(report: Report) -> dict[str, Any]:
         **({} if report.rehearsal else {"chosen": _build_chosen_data(report.chosen)}),
         **(_build_parts_data(report) if report.parts else {}),
         **(_build_rehearsal_data(report) if report.rehearsal is not None else {}),
+    }
+
+
+def build_finding_data(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain data, with its fixes."""
+    return {
+        **write_finding(finding),
+        "sizes": finding.sizes,
+        "lines": list(finding.lines),
+        "fixes": [_build_fix_data(fix) for fix in finding.fixes],
     }
 
 

@@ -288,10 +288,10 @@ CODES = {
     "edge": "2",
     "name": "36",
     "shape": "32",
-    "error": "1;31",
+    "error": "1;91",
     "warning": "1;33",
     "note": "1;36",
-    "mark": "31",
+    "mark": "91",
     "title": "1",
     "head": "1;4",
     "read": "36",
@@ -301,9 +301,10 @@ CODES = {
     "where-cell": "1;33",
     "out-cell": "1;32",
 }
-"""SGR codes of styles. The colours are of the terminal's own sixteen, which its theme
-makes readable. Nothing but lines and branches is faint: faint text is hard to read on
-light themes. No colour alone says anything.
+"""SGR codes of styles. The colours are of the terminal's own sixteen; of each hue the
+one that can be read on more of the usual themes, red for instance as bright red
+(`tests/views/contrast.py`). Nothing but lines and branches is faint: faint text is hard
+to read on light themes. No colour alone says anything.
 """
 
 

@@ -4,7 +4,6 @@ dark.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
@@ -16,7 +15,8 @@ from shapewright.record.solution import Solution
 from shapewright.record.totals import Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.formatting import CODES, UNICODE, Line, Terminal
+from shapewright.views.formatting import UNICODE, Line, Terminal
+from shapewright.views.painted_text import split_painted_text
 from shapewright.views.source_lines import Row as LineRow
 from shapewright.views.source_lines import iter_files
 from shapewright.views.table_rows import (
@@ -251,22 +251,12 @@ _KINDS = {
 }  # fmt: skip
 """The class of each style of a terminal; plain text has none."""
 
-_SGR = re.compile("\x1b\\[([0-9;]*)m")
-
 
 def _render_painted(text: str) -> str:
     """Return text that is coloured for a terminal as HTML."""
-    styles = {code: style for style, code in CODES.items()}
-    parts, opened = [], False
-    for number, piece in enumerate(_SGR.split(text)):
-        if number % 2 == 0:
-            parts.append(escape(piece))
-            continue
-        parts.append("</span>" if opened else "")
-        kind = _KINDS.get(styles.get(piece, ""), "")
-        opened = bool(kind)
-        parts.append(f'<span class="{kind}">' if opened else "")
-    return "".join([*parts, "</span>" if opened else ""])
+    return "\n".join(
+        "".join(_render_segments(line)) for line in split_painted_text(text)
+    )
 
 
 def format_report_html(report: Report, text: str) -> str:

@@ -1,17 +1,20 @@
-"""Traces and reports as CSV, for pandas and spreadsheets, and as Markdown.
+"""Traces and reports as CSV and JSON lines, for pandas and spreadsheets, and as
+Markdown.
 
-CSV has plain numbers and a row for every call, where the table of a terminal rounds and
-folds. Markdown has the folded rows of the terminal.
+CSV and JSON lines have the rows of `trace.rows()`: plain numbers and a row for every
+call, where the table of a terminal rounds and folds. Markdown has the folded rows.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from shapewright.views import formatting
+from shapewright.record.rows import MODULE_FIELDS, OP_FIELDS
+from shapewright.views.data_formats import build_finding_data
 from shapewright.views.formatting import UNICODE
 from shapewright.views.table_rows import build_module_rows, build_op_rows
 from shapewright.views.terminal.totals import build_totals_rows
@@ -20,36 +23,6 @@ if TYPE_CHECKING:
     from shapewright.findings.finding import Finding
     from shapewright.record.report import Report, Skipped
     from shapewright.record.trace import Trace
-
-MODULE_COLUMNS = (
-    "target",
-    "module",
-    "call",
-    "class",
-    "input",
-    "output",
-    "params",
-    "flops",
-    "allocated_bytes",
-)
-"""The columns of a trace by module: bytes are those of new storage."""
-
-OP_COLUMNS = (
-    "target",
-    "op",
-    "file",
-    "line",
-    "name",
-    "input",
-    "output",
-    "kind",
-    "flops",
-    "bytes_read",
-    "bytes_written",
-    "module",
-    "call",
-)
-"""The columns of a trace by op; `call` is the call of the module."""
 
 FINDING_COLUMNS = (
     "target",
@@ -66,19 +39,39 @@ FINDING_COLUMNS = (
 Cells = Sequence[object]
 
 
-def format_traces_csv(traces: Iterable[Trace], by: str) -> str:
+def format_traces_csv(traces: Sequence[Trace], by: str) -> str:
     """Return CSV with a header and a row for each module call or, by op, each op.
 
     Example: ``pandas.read_csv(file).sort_values("params")``. Parameters and FLOPs of a
     call include those of its children, so that the root has the totals.
     """
-    if by == "op":
-        return _format_csv(
-            OP_COLUMNS, (row for trace in traces for row in _iter_op_cells(trace))
-        )
-    return _format_csv(
-        MODULE_COLUMNS, (row for trace in traces for row in _iter_call_cells(trace))
+    fields = OP_FIELDS if by == "op" else MODULE_FIELDS
+    rows = (list(row.values()) for row in _iter_rows(traces, by))
+    return _format_csv(("target", *fields), rows)
+
+
+def format_traces_jsonl(traces: Sequence[Trace], by: str) -> str:
+    """Return the rows of the CSV as JSON, an object on a line of its own for each."""
+    return _format_jsonl(_iter_rows(traces, by))
+
+
+def format_report_jsonl(report: Report) -> str:
+    """Return each finding as JSON on a line of its own, with its target."""
+    return _format_jsonl(
+        {"target": report.target, **build_finding_data(finding)}
+        for finding in report.findings
     )
+
+
+def _iter_rows(traces: Sequence[Trace], by: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of all traces, each with its target."""
+    for trace in traces:
+        for row in trace.rows("op" if by == "op" else "module"):
+            yield {"target": trace.target, **row}
+
+
+def _format_jsonl(rows: Iterable[dict[str, Any]]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
 def format_report_csv(report: Report) -> str:
@@ -94,41 +87,6 @@ def _format_csv(columns: Cells, rows: Iterable[Cells]) -> str:
     writer.writerow(columns)
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _iter_call_cells(trace: Trace) -> Iterable[Cells]:
-    totals = trace.totals
-    for call, subtotal in zip(trace.calls, totals.calls, strict=True):
-        yield (
-            trace.target,
-            call.path,
-            call.call,
-            call.class_name,
-            formatting.format_arguments(call),
-            formatting.format_nest(call.output),
-            subtotal.parameters,
-            subtotal.flops,
-            subtotal.written,
-        )
-
-
-def _iter_op_cells(trace: Trace) -> Iterable[Cells]:
-    for op, row in zip(trace.ops, build_op_rows(trace), strict=True):
-        yield (
-            trace.target,
-            op.index,
-            op.span.file if op.span is not None else "",
-            op.span.line if op.span is not None else "",
-            row.call,
-            row.input,
-            row.output,
-            row.kind,
-            op.flops,
-            op.bytes_read,
-            op.bytes_written,
-            op.module,
-            op.call,
-        )
 
 
 def _get_cells(report: Report, finding: Finding) -> Cells:

@@ -7,7 +7,7 @@ with it. A renderer imports what it needs when it is called.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -20,13 +20,23 @@ if TYPE_CHECKING:
     from shapewright.views.drawing.drawing import Drawing
 
 Medium = Literal[
-    "text", "json", "github", "sarif", "csv", "markdown", "html", "svg", "png"
+    "text",
+    "json",
+    "jsonl",
+    "github",
+    "sarif",
+    "csv",
+    "markdown",
+    "html",
+    "svg",
+    "png",
 ]
 
 ENDINGS = {
     "text": ".txt",
     "github": ".txt",
     "json": ".json",
+    "jsonl": ".jsonl",
     "sarif": ".sarif",
     "csv": ".csv",
     "markdown": ".md",
@@ -133,6 +143,13 @@ def render(shows: str, option: str, result: Any, display: Display) -> Any:
     raise LookupError(f"no `{option}` of a {shows}")
 
 
+def _draw_page(title: str, text: str) -> str:
+    """Return a page of text in the colours of a terminal as SVG."""
+    from shapewright.views.painted_text import draw_painted_text
+
+    return draw_painted_text(title, text)
+
+
 # -- traces ----------------------------------------------------------------------------
 
 
@@ -149,6 +166,19 @@ def _render_trace_text(trace: Trace, display: Display) -> str:
 @renders("trace", "json", "json", "the versioned record")
 def _render_trace_json(trace: Trace, display: Display) -> str:
     return f"{trace.to_json()}\n"
+
+
+@renders("trace", "jsonl", "jsonl", "rows as JSON lines")
+def _render_trace_jsonl(trace: Trace, display: Display) -> str:
+    from shapewright.views.portable_tables import format_traces_jsonl
+
+    return format_traces_jsonl([trace], display.by)
+
+
+@renders("trace", "svg", "svg")
+def _render_trace_svg(trace: Trace, display: Display) -> str:
+    text = _render_trace_text(trace, replace(display, color=True))
+    return _draw_page(trace.target, text)
 
 
 @renders("trace", "html", "html")
@@ -208,6 +238,19 @@ def _render_traces_markdown(outcome: _Traces, display: Display) -> str:
     return format_traces_markdown(outcome.parts, display.by, summary)
 
 
+@renders("traces", "jsonl", "jsonl")
+def _render_traces_jsonl(outcome: _Traces, display: Display) -> str:
+    from shapewright.views.portable_tables import format_traces_jsonl
+
+    return format_traces_jsonl(outcome.parts, display.by)
+
+
+@renders("traces", "svg", "svg")
+def _render_traces_svg(outcome: _Traces, display: Display) -> str:
+    text = _render_traces_text(outcome, replace(display, color=True))
+    return _draw_page(outcome.trace.target, text)
+
+
 @renders("traces", "html", "html")
 def _render_traces_html(outcome: _Traces, display: Display) -> str:
     return "\n".join(_render_trace_html(part, display) for part in outcome.parts)
@@ -250,6 +293,14 @@ def _report_json(report: Report, display: Display) -> str:
     return f"{format_report_json(report)}\n"
 
 
+@renders("report", "jsonl", "jsonl", "findings as JSON lines")
+@renders("story", "jsonl", "jsonl", "findings as JSON lines")
+def _report_jsonl(report: Report, display: Display) -> str:
+    from shapewright.views.portable_tables import format_report_jsonl
+
+    return format_report_jsonl(report)
+
+
 @renders("report", "github", "github", "commands for GitHub")
 @renders("story", "github", "github", "commands for GitHub")
 def _report_github(report: Report, display: Display) -> str:
@@ -282,6 +333,17 @@ def _render_report_markdown(report: Report, display: Display) -> str:
     return format_report_markdown(report)
 
 
+@renders("report", "svg", "svg")
+def _render_report_svg(report: Report, display: Display) -> str:
+    return _draw_page(report.target, _report_text(report, replace(display, color=True)))
+
+
+@renders("story", "svg", "svg")
+def _render_story_svg(report: Report, display: Display) -> str:
+    text = _render_story_text(report, replace(display, color=True))
+    return _draw_page(report.target, text)
+
+
 @renders("report", "html", "html")
 @renders("story", "html", "html")
 def _report_html(report: Report, display: Display) -> str:
@@ -312,6 +374,12 @@ def _render_solution_json(solution: Solution, display: Display) -> str:
     from shapewright.views.data_formats import format_solution_json
 
     return f"{format_solution_json(solution)}\n"
+
+
+@renders("solution", "svg", "svg")
+def _render_solution_svg(solution: Solution, display: Display) -> str:
+    text = _render_solution_text(solution, replace(display, color=True))
+    return _draw_page(solution.target, text)
 
 
 @renders("solution", "html", "html")

@@ -16,6 +16,14 @@ TRUE = {
         return self.conv(x.view(B, C, T))  # here""",
         "torch.randn(4, 11, 6)",
     ),
+    "time and channels, computed by halves": (
+        "self.conv = nn.Conv1d(6, 8, 3)",
+        """x:
+        B, T, C = x.shape
+        half = C // 2
+        return self.conv(x.view(B, half * 2, T))  # here""",
+        "torch.randn(4, 11, 6)",
+    ),
     "heads merged without a transpose": (
         "self.qkv = nn.Linear(12, 36)",
         """x:
@@ -150,6 +158,21 @@ LEGAL = {
         n = s.size(0)
         return s.flatten()[1:].view(n - 1, n + 1)[:, :-1].reshape(n, n - 1)""",
         "torch.randn(6, 5)",
+    ),
+    "patches of a series, as long together as the series": (
+        "self.fc = nn.Linear(32, 8)",
+        """x:
+        B, T, C = x.shape
+        return self.fc(x.reshape(B, T // 8, 8 * C))""",
+        "torch.randn(3, 32, 4)",
+    ),
+    "patches of a series, counted before": (
+        "self.fc = nn.Linear(24, 8)",
+        """x:
+        B, T, C = x.shape
+        patches = T // 4
+        return self.fc(x.contiguous().view(B, patches, -1))""",
+        "torch.randn(3, 24, 6)",
     ),
     "a pyramid that joins steps": (
         "self.rnn = nn.GRU(12, 6, batch_first=True)",

@@ -160,6 +160,11 @@ def _describe_freed(
         other = get_name_of_loss(program, first)
         explanation = f"{loss} and {other} share the graph of {name}, which"
         explanation += f" {_quote(program, first)} {where} freed"
+        if loss == other == name:
+            kind = "summed"
+            explanation = f"{loss} is added to again with the graph that"
+            explanation += f" {_quote(program, first)} {where} freed: the sum was not"
+            explanation += " started anew"
     return Cause(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
         first, carried or _strip_quotes(name),

@@ -13,26 +13,39 @@ from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
+    crop_edits,
     keywords_and_methods,
     numbers_and_names,
     operands,
 )
 from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.batch_edits import suggest_batch_of_one
+from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
-from shapewright.analysis.fixes.upsampled_sizes import suggest_target_size
-from shapewright.analysis.fixes.window_edits import suggest_adaptive_pooling
+from shapewright.analysis.fixes.upsampled_sizes import (
+    suggest_output_padding,
+    suggest_target_size,
+)
+from shapewright.analysis.fixes.window_edits import (
+    suggest_adaptive_pooling,
+    suggest_global_pooling,
+    suggest_kernel_numbers,
+)
 from shapewright.analysis.missing_values import suggest_values
+from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
     CHANNELS_LAST,
     COLLATED_LIST,
+    INNER_DIM_MISMATCH,
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
     NOT_CONTIGUOUS,
     NOT_FLATTENED,
+    WRONG_RANK,
 )
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
@@ -41,6 +54,16 @@ from shapewright.program.syntax_nodes import get_last_line
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
+
+
+GUESSED = frozenset({"number", "argument", "swapped", "name", "larger?"})
+"""Kinds of edits that put another number or name on a suspect line, or cut data."""
+DECIDED = frozenset({
+    "any-batch", "batch", "created", "dtype", "expanded", "family", "graph", "hazard",
+    "layout", "numpy", "order", "padded",
+    "rank", "size", "squeeze", "state", "storage", "turned",
+})  # fmt: skip
+"""Kinds of edits that follow from what the failing call needs of its operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +102,10 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
         return copies  # what needs no copy has other elements, or in another order
+    pooled = unmet is not None and unmet.code == INNER_DIM_MISMATCH
+    if pooled and any(option.kind == "window" for option in options):
+        sized = ("consumer", "layer", "number")  # fit one size of the images
+        options = [option for option in options if option.kind not in sized]
     if not has_shared_source(program, failure):
         return options
     is_of_data = make_filter(program)
@@ -123,6 +150,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *(option for option in own if option.kind == "list"),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
+            *fix_mistaken_call(program, finding),
             *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
@@ -143,6 +171,11 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             ),
         ],
     )
+
+
+def fix_mistaken_call(program: Program, finding: Finding) -> Iterator[FixOption]:
+    """Yield the fixes to try for a line that takes a value for another thing."""
+    return iter_options("value", 0.6, suggest_meant(program, finding))
 
 
 def _sort_fixes(program: Program, options: Iterable[FixOption]) -> list[FixOption]:
@@ -181,6 +214,10 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
     )
+    yield from iter_options("expanded", 1.1, suggest_expanded(program, failure))
+    yield from iter_options(
+        "layout", 1.9, keywords_and_methods.suggest_batch_first(program, failure)
+    )
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
     lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
     yield from iter_options("squeeze", 0.9, lost)
@@ -197,6 +234,9 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
+    yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
+    yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
+    yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
     yield from iter_options(
         "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
     )
@@ -211,6 +251,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         yield from iter_options(
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
+    yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
     yield from iter_options("batch", 1.3, operands.add_batch(program, failure))
     yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
@@ -223,10 +264,11 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "created", 2.4, created.fix_created_tensor(program, failure)
     )
     yield from iter_options(
-        "larger", 2.6, operands.fix_larger_tensor(program, failure, True)
+        "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)
     )
     yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
-    if failure.error != "IndexError":
+    of_rank = unmet is not None and unmet.code == WRONG_RANK
+    if failure.error != "IndexError" or of_rank:
         cost = 1.7 if turned else 3.0
         yield from iter_options("rank", cost, operands.fix_rank(program, failure))
     yield from iter_options(
@@ -282,7 +324,7 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "argument", 4.2, numbers_and_names.replace_names(program, lines)
     )
     yield from iter_options(
-        "larger?", 4.6, operands.fix_larger_tensor(program, failure, False)
+        "larger?", 4.6, crop_edits.fix_larger_tensor(program, failure, False)
     )
     yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
     unsure = operands.fix_order(program, failure, sure=False)

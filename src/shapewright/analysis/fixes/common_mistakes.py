@@ -14,7 +14,7 @@ from typing import Any
 
 from shapewright.analysis.explanations import iter_both_sides
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.numbers_and_names import replace_number
+from shapewright.analysis.fixes.numbers_and_names import name_value, replace_number
 from shapewright.analysis.fixes.operands import (
     append_method,
     with_method,
@@ -412,7 +412,8 @@ def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
             rest = prod(number for m, number in enumerate(known) if m != n)
             if rest and whole % rest == 0:
                 size = whole // rest
-                yield Fix("fits", f"`{size}`", (_edit_number(text, node, size),))
+                shown = name_value(text, node, str(size))
+                yield Fix("fits", f"`{shown}`", (_edit_number(text, node, size),))
     if len(arguments) == 2 and len(shape) > 2 and shape[0]:
         rows = prod(shape[1:])
         if isinstance(arguments[1], ast.Constant) and known[1] not in (-1, rows):

@@ -114,6 +114,12 @@ def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from change_layer_size(program, module, has, needs, "")
 
 
+def resize_producer(program: Program, fact: Fact, dim: int, size: int) -> Iterator[Fix]:
+    """Make the layer that set the size of a dim produce another size."""
+    for module, layer_size in _iter_modules(program, fact, dim % len(fact.shape)):
+        yield from change_layer_size(program, module, layer_size, size, "")
+
+
 def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     """Make the layer before a pixel shuffle produce the channels that the shuffle
     needs.
@@ -264,6 +270,8 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     for at, shape in iter_wanted_shapes(program, failure):
         fact = op.inputs[at]
+        if fact.tensor in program.states and _is_for_one_sample(fact.shape, shape):
+            continue
         maker = program.producers.get(fact.tensor)
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
@@ -271,6 +279,8 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
     for at, dim, size in _iter_wanted_sizes(failure):
         origin = trace_dim(program, op.inputs[at], dim)
         if origin.why == "parameter" and origin.fact.tensor in program.states:
+            if 1 in (origin.fact.shape[origin.dim], size):
+                continue  # of one sample, to be expanded to the batch
             yield from _resize_state(program, failure, origin.fact, origin.dim, size)
         maker = origin.op
         if maker is None or maker.inputs or origin.dim >= len(origin.fact.shape):
@@ -280,6 +290,15 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
             if before[origin.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
                 yield from _resize_tensor(program, failure, maker, before, after)
+
+
+def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether a dim of size 1 gets another size, or a dim of another size 1:
+    what is learned for each place would be learned once, or the reverse.
+    """
+    return len(before) == len(after) and any(
+        a != b and 1 in (a, b) for a, b in zip(before, after, strict=True)
+    )
 
 
 def _resize_state(

@@ -19,7 +19,7 @@ from shapewright.analysis.fixes.statements import (
     write_after,
     write_before,
 )
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import collect_names
 from shapewright.record.ops import Op
@@ -67,6 +67,32 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     words = f"`{join_lines(written)}` inside the loop"
     edits = (cut_lines(text, statement), write_before(text, loop.body[0], written))
     yield Fix("fits", words, edits)
+
+
+def suggest_new_sum(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `loss = 0` before the loop that adds to a sum whose graph was freed."""
+    first = cause.other.span if cause.other is not None else None
+    user = cause.user.span if cause.user is not None else None
+    text_and_statement = history.find_text(user)
+    if text_and_statement is None or first is None:
+        return
+    text, statement = text_and_statement
+    if not isinstance(statement, ast.AugAssign):
+        return
+    name = text.written(statement.target)
+    outer: ast.stmt = statement
+    around: ast.stmt | None = statement
+    while around is not None:
+        around = text.around(around, ast.For, ast.While)
+        if around is not None and first.line < around.lineno:
+            outer = around
+    if outer is statement:
+        new = f"{name} = {text.written(statement.value)}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
+        return
+    new = f"{name} = 0"
+    message = f"`{new}` before the loop"
+    yield Fix("fits", message, (write_before(text, outer, new),))
 
 
 def _suggest_without_graph(

@@ -5,6 +5,8 @@ the order of two lines.
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
@@ -19,6 +21,7 @@ from shapewright.analysis.fixes.early_graphs import (
     collect_stepped,
     get_edge,
     suggest_for_early_graph,
+    suggest_new_sum,
 )
 from shapewright.analysis.fixes.inplace_writes import (
     suggest_for_leaf,
@@ -41,7 +44,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_line,
 )
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
 """Methods without which a tensor has its graph."""
@@ -53,6 +56,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
     ways = {
         "carried": _suggest_detaching_carried,
         "before-loop": suggest_for_early_graph,
+        "summed": suggest_new_sum,
         "same-loss": _suggest_single_pass,
         "two-losses": _suggest_for_two_losses,
         "written": _suggest_out_of_place,
@@ -80,10 +84,8 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     if isinstance(user, ast.AugAssign):  # a sum of losses over iterations
         yield from _suggest_own_loss(text, user, failing[1])
     several = len({f.tensor for f in _collect_carried(edge)}) > 1
-    for many in (several, not several):
-        new = f"{name} = {name}.detach()"
-        if many:
-            new = f"{name} = tuple(each.detach() for each in {name})"
+    for detached in _iter_detached(text, name, several):
+        new = f"{name} = {detached}"
         same = (
             _is_same_function(text, user, failing[1]) and failing[0].file == text.file
         )
@@ -92,6 +94,20 @@ def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
         if "." in name:  # of an object, which has none at first
             yield Fix("fits", f"`{new}`", (write_after(text, maker, new),))
         yield Fix("fits", f"`{new}`", (write_before(text, user, new),))
+
+
+def _iter_detached(text: SourceText, name: str, several: bool) -> Iterator[str]:
+    """Yield expressions for a state without its graph, the likeliest first: a tensor, a
+    tuple, what else the program's text shows that it may be.
+    """
+    ways = [f"{name}.detach()", f"tuple(each.detach() for each in {name})"]
+    written = text.text
+    if re.search(r"named_?tuple", written, re.I):
+        yield f"type({name})(*(each.detach() for each in {name}))"
+    if re.search(rf"{re.escape(name)}\[['\"]", written):
+        yield f"{{key: each.detach() for key, each in {name}.items()}}"
+    yield from ways[::-1] if several else ways
+    yield f"[tuple(each.detach() for each in layer) for layer in {name}]"
 
 
 def _collect_carried(edge: Edge) -> list[Fact]:
@@ -163,16 +179,42 @@ def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
     elif stepped & below:
         ways = [late, early]
     else:
-        yield from _suggest_sum(history, cause)
-        ways = [early, late]
+        # Without a step in between both losses train: to detach would untrain one.
+        ways = _find_critic_losses(below, early, late)
+        if not ways:
+            yield from _suggest_sum(history, cause)
+            if not stepped:
+                yield from _suggest_retaining(history, cause)
     for users in ways:
         seen = set()
         for text, node, _ in iter_uses(history, edge, users):
             if id(node) not in seen:
                 seen.add(id(node))
                 yield append_method(text, node, ".detach()")
-    if not stepped:
-        yield from _suggest_retaining(history, cause)
+
+
+def _find_critic_losses(
+    below: set[int], early: dict[int, Op], late: dict[int, Op]
+) -> list[dict[int, Op]]:
+    """Return the graph of the loss that trains a discriminator, if one of two does.
+
+    Both losses read the same layers above what they share, and the discriminator's loss
+    reads them once more, for the real samples.
+    """
+    counts = []
+    for graph in (early, late):
+        leaves = [
+            fact.storage
+            for op in graph.values()
+            for fact in op.inputs
+            if fact.is_leaf and fact.requires_grad and fact.storage not in below
+        ]
+        counts.append(Counter(leaves))
+    shared = counts[0].keys() & counts[1].keys()
+    uses = [sum(count[storage] for storage in shared) for count in counts]
+    if not shared or uses[0] == uses[1]:
+        return []
+    return [early] if uses[0] > uses[1] else [late]
 
 
 def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
+from shapewright.findings.codes import PACKED_LENGTHS
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
@@ -18,6 +20,10 @@ from shapewright.record.ops import Fact
 
 PARTS = operators_with("splits")
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
+SEQUENTIAL = frozenset({
+    "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer"
+})  # fmt: skip
+"""Layers whose inputs have the time first, and which say nothing else of it."""
 REDUCING = operators_with("reduces_dims", "returns_indices") - {
     "count_nonzero",
     "multinomial",
@@ -61,6 +67,20 @@ def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield with_keyword(text, node, "padding=1")
         if name.startswith("ConvTranspose") and "output_padding" not in keywords:
             yield with_keyword(text, node, "output_padding=1")
+
+
+def suggest_batch_first(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `batch_first=True` where the failing layer of sequences is built."""
+    layer = program.layer(program.trace.ops[failure.op])
+    built = program.built.get(layer.path) if layer is not None else None
+    text_and_call = program.call_at(built.span) if built is not None else None
+    if text_and_call is None or built is None or built.class_name not in SEQUENTIAL:
+        return
+    text, call = text_and_call
+    if get_last_name(call.func) == built.class_name and all(
+        word.arg != "batch_first" for word in call.keywords
+    ):
+        yield with_keyword(text, call, "batch_first=True")
 
 
 def _is_layer_call(node: ast.expr) -> bool:
@@ -229,9 +249,32 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
 
 
 def fix_padded_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest samples first for a padded sequence that meets what has them first."""
+    """Suggest samples first for a padded sequence that meets what has them first, and
+    the keyword that reads lengths as they are.
+    """
+    unmet = failure.unmet
+    if unmet is not None and unmet.code == PACKED_LENGTHS:
+        yield from _suggest_packing_keywords(program, failure, unmet.message)
     for fact in program.trace.ops[failure.op].inputs:
         yield from suggest_samples_first(program, fact)
+
+
+def _suggest_packing_keywords(
+    program: Program, failure: Failure, message: str
+) -> Iterator[Fix]:
+    """Suggest the keyword that the message on a packing call names."""
+    where = program.call_at(program.trace.ops[failure.op].span)
+    word = re.search(r"`((?:enforce_sorted|batch_first)=(?:True|False))`", message)
+    if where is None or word is None:
+        return
+    text, call = where
+    name, _, value = word[1].partition("=")
+    present = [keyword for keyword in call.keywords if keyword.arg == name]
+    if present:
+        edit = Edit(text.span(present[0].value), value)
+        yield Fix("fits", f"`{word[1]}`", (edit,))
+    else:
+        yield with_keyword(text, call, word[1])
 
 
 def suggest_samples_first(program: Program, fact: Fact) -> Iterator[Fix]:

@@ -39,6 +39,50 @@ def suggest_detached_advantage(
             yield append_method(text, side, ".detach()")
 
 
+def suggest_detached_teacher(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `.detach()` for the teacher's side of a loss."""
+    quoted = finding.message.partition("`")[2].partition("`")[0]
+    sides: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        sides = [node.left, node.right]
+    elif isinstance(node, ast.Call):
+        sides = [*node.args, *(keyword.value for keyword in node.keywords)]
+    for side in sides:
+        if text.written(side).strip("()") == quoted.strip("()"):
+            yield append_method(text, side, ".detach()")
+
+
+def suggest_two_letters(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest an equation that contracts a matrix, of which only the diagonal was
+    read: `dk,bck->bcd` for `dd,bcd->bcd`.
+    """
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return
+    left, arrow, out = first.value.partition("->")
+    terms = [term.strip() for term in left.split(",")]
+    matrices = [term for term in terms if len(term) == 2 and term[0] == term[1]]
+    if len(terms) != 2 or len(matrices) != 1 or not arrow:
+        return
+    matrix = matrices[0]
+    other = terms[1 - terms.index(matrix)]
+    twice = matrix[0]
+    if other.count(twice) != 1 or out.count(twice) != 1:
+        return
+    new = next(c for c in "klmnpqrs" if c not in first.value)
+    changed = [
+        f"{twice}{new}" if term == matrix else term.replace(twice, new)
+        for term in terms
+    ]
+    quote = text.written(first)[0]
+    equation = f"{quote}{','.join(changed)}->{out.strip()}{quote}"
+    yield Fix("fits", f"`{equation}`", (Edit(text.span(first), equation),))
+
+
 def suggest_subtracted_entropy(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

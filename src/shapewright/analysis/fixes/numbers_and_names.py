@@ -17,6 +17,7 @@ from shapewright.analysis.fixes.suspect_lines import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText
@@ -26,6 +27,9 @@ from shapewright.program.syntax_nodes import (
     iter_assignments,
     list_arguments,
 )
+from shapewright.record.ops import Op
+
+REDUCING = operators_with("reduces_dims", "returns_indices")
 
 
 def fix_numbers(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
@@ -74,9 +78,32 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
         value = evaluate_whole_number(node, SIGNED)
         if value is None or -rank <= value < rank:
             continue
+        moved = _find_moved_dim(program, op, value)
+        if moved is not None:
+            yield replace_number(text, node, str(moved))
+            continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
         for dim in [*reversed(near_first[:-1]), -1]:
             yield replace_number(text, node, str(dim))
+
+
+def _find_moved_dim(program: Program, op: Op, dim: int) -> int | None:
+    """Return where a dim went that a reduction before moved to the front: dim 2 of
+    `x.mean(1).mean(2)` is dim 1 of `x.mean(1)`.
+    """
+    maker = program.producers.get(op.inputs[0].tensor) if op.inputs else None
+    where = program.call_at(maker.span) if maker is not None else None
+    if maker is None or where is None or len(maker.inputs) != 1:
+        return None
+    before, after = maker.inputs[0].shape, op.inputs[0].shape
+    if maker.name.rpartition(".")[2] not in REDUCING or dim != len(after):
+        return None
+    values = [evaluate_whole_number(node, SIGNED) for node in list_arguments(where[1])]
+    numbers = [value for value in values if value is not None]
+    if len(before) != len(after) + 1 or len(numbers) != 1:
+        return None
+    removed = numbers[0] % len(before)
+    return dim - 1 if removed < dim else None
 
 
 def change_numbers(
@@ -163,7 +190,7 @@ def _iter_other_numbers(
 
 def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
     """Replace a number; the message of the fix shows the smallest call around the
-    number.
+    number, or of a long one the number with its name.
     """
     span = text.span(node)
     kinds = ast.Call, ast.stmt
@@ -177,8 +204,46 @@ def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
             + new
             + line[span.end_column - 1 : outer.end_column - 1]
         )
-    shown = shown if len(shown) <= 72 else new
+    if shown == new or len(shown) > 72:
+        shown = name_value(text, node, new)
     return Fix("fits", f"`{shown.strip()}`", (Edit(span, new),))
+
+
+def name_value(text: SourceText, node: ast.expr, new: str) -> str:
+    """Return the new text of an expression with the name of what it is the value of.
+
+    Examples: ``heads=2`` of an argument or a default, ``"heads": 2`` of a dict,
+    ``heads = 2`` of an assignment, ``Block(..., 2)`` of an argument without a name; the
+    text alone if it is a part of a larger expression.
+    """
+    holder = next(iter(text.outwards(node)), None)
+    if isinstance(holder, ast.keyword) and holder.arg:
+        return f"{holder.arg}={new}"
+    if isinstance(holder, ast.arguments):
+        parameters = [*holder.posonlyargs, *holder.args]
+        defaults = [None] * (len(parameters) - len(holder.defaults)) + holder.defaults
+        pairs = [
+            *zip(parameters, defaults, strict=True),
+            *zip(holder.kwonlyargs, holder.kw_defaults, strict=True),
+        ]
+        names = [parameter.arg for parameter, value in pairs if value is node]
+        return f"{names[0]}={new}" if names else new
+    if isinstance(holder, ast.Dict):
+        keys = [
+            key for key, value in zip(holder.keys, holder.values, strict=True)
+            if value is node and key is not None
+        ]  # fmt: skip
+        return f"{text.written(keys[0])}: {new}" if keys else new
+    if isinstance(holder, ast.Assign) and len(holder.targets) == 1:
+        return f"{text.written(holder.targets[0])} = {new}"
+    if isinstance(holder, ast.AnnAssign):
+        return f"{text.written(holder.target)} = {new}"
+    if isinstance(holder, ast.Call) and node in holder.args:
+        at = holder.args.index(node)
+        is_last = at + 1 == len(holder.args) and not holder.keywords
+        before, after = ["..."] if at else [], [] if is_last else ["..."]
+        return f"{text.written(holder.func)}({', '.join([*before, new, *after])})"
+    return new
 
 
 MOST = 6

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_nodes_on,
-    iter_other_operands,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
@@ -38,6 +38,8 @@ from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
     get_dotted_name,
     get_shape_owner,
     list_arguments,
@@ -224,11 +226,12 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     """
     op = program.trace.ops[failure.op]
     layer = program.layer(op) is not None
-    for repair in failure.repairs:
+    orders = [repair for repair in failure.repairs if repair.kind == "permute"]
+    if any(_is_single_move(repair.new) for repair in orders):
+        orders = [repair for repair in orders if _is_single_move(repair.new)]
+    for repair in orders:
         if layer and not sure:
             return  # a layer's input begins with the batch
-        if repair.kind != "permute":
-            continue
         equal = _is_equal_after(op.inputs, repair)
         unmet = failure.unmet
         vague = unmet is not None and unmet.code in VAGUE
@@ -241,6 +244,16 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             else:
                 method = f".permute({', '.join(map(str, order))})"
             yield from with_method(program, failure, repair.tensor, method)
+
+
+def _is_single_move(order: Sequence[int]) -> bool:
+    """Return whether a single dim is moved, and the others stay in their order: images
+    that have their channels last keep height before width.
+    """
+    return any(
+        all(a < b for a, b in pairwise(dim for dim in order if dim != moved))
+        for moved in order
+    )
 
 
 VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})
@@ -307,70 +320,6 @@ def _rank_new_dim(shape: tuple[int, ...], repair: Repair, batch: int | None) -> 
     return dim
 
 
-def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
-    """Cut a table or a mask to the size of its counterpart: `pos[:, :x.size(1)]`.
-
-    `table`: only what is no work of the input; else only what is.
-    """
-    op = program.trace.ops[failure.op]
-    if len(op.inputs) != 2:
-        return
-    node = program.node(op.span)
-    places = find_tensor_expressions(program, op)
-    for at, place in enumerate(places):
-        mine, other = op.inputs[at], op.inputs[1 - at]
-        lacking = _find_larger_dims(mine, other)
-        if place is None or node is None or not lacking:
-            continue
-        if _is_table(program, mine) != table:
-            continue
-        known = iter_other_operands(program, failure, at)
-        items = []
-        for dim in range(max(lacking) + 1):
-            if dim not in lacking:
-                items.append(":")
-                continue
-            back = dim - len(mine.shape)
-            size = str(other.shape[back])
-            if known is not None:
-                size = f"{known[1]}.size({back})"
-            items.append(f":{size}")
-        yield append_method(node[0], place[0], f"[{', '.join(items)}]")
-
-
-def _is_table(program: Program, fact: Fact) -> bool:
-    """Return whether a tensor is computed from no input of the program, as a parameter
-    is.
-    """
-    waiting, seen = [fact], {fact.tensor}
-    while waiting:
-        ancestor = waiting.pop()
-        if ancestor.tensor in program.inputs:
-            return False
-        maker = program.producers.get(ancestor.tensor)
-        if ancestor.tensor in program.states or maker is None:
-            continue
-        new = [operand for operand in maker.inputs if operand.tensor not in seen]
-        seen.update(operand.tensor for operand in new)
-        waiting += new
-    return True
-
-
-def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
-    """Return the dims that are longer than another tensor's; empty if any of them is
-    shorter.
-    """
-    larger_dims = []
-    for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
-        own_size, other_size = mine.shape[-back], other.shape[-back]
-        if own_size == other_size or 1 in (own_size, other_size):
-            continue
-        if own_size < other_size:
-            return []
-        larger_dims.append(len(mine.shape) - back)
-    return larger_dims
-
-
 def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `model.eval()` before a batch of one that no loss is computed from."""
     op = program.trace.ops[failure.op]
@@ -388,10 +337,23 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
             continue
         if inside is not None and inside.name == name:
             continue
+        if _is_trained_around(text_and_node[0], call):
+            return
         statement = text_and_node[0].statement_of(call)
         new = f"{name}.eval()"
         edit = write_before(text_and_node[0], statement, new)
         yield Fix("fits", f"`{new}`", (edit,))
+
+
+def _is_trained_around(text: SourceText, call: ast.Call) -> bool:
+    """Return whether a backward pass runs in a loop or function around a call."""
+    around: ast.AST | None = call
+    while around is not None:
+        around = text.around(around, ast.For, ast.While, *FUNCTIONS)
+        for node in ast.walk(around) if around is not None else ():
+            if isinstance(node, ast.Call) and get_called_name(node) == "backward":
+                return True
+    return False
 
 
 def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:

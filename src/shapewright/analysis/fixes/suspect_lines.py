@@ -168,7 +168,10 @@ def iter_named_facts(
     if scope is None:
         return {}
     named_facts: dict[str, Fact] = {}
-    call = program.call_of(op)
+    call, layer = program.call_of(op), program.layer(op)
+    if layer is not None and layer.parent is not None:
+        call = program.trace.calls[layer.parent]
+    module = call.path if call is not None else op.module
     if call is not None and isinstance(scope, ast.FunctionDef):
         args, kwargs = call.inputs
         names = [argument.arg for argument in scope.args.args]
@@ -180,7 +183,7 @@ def iter_named_facts(
                     named_facts[name] = value
     makers = {}
     for before in program.trace.ops[: op.index]:
-        if before.span is not None and before.module == op.module and before.outputs:
+        if before.span is not None and before.outputs and before.module == module:
             makers[before.span] = before
     for statement in iter_own_nodes(scope):
         if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:

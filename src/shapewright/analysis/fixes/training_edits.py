@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.module_lists import find_module_list, find_own_module
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.optimizer_edits import suggest_listed_modules
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     replace_lines,
@@ -230,8 +232,6 @@ def suggest_registration(
     """Suggest `nn.ModuleList` for a list of layers, or the optimizer after the model is
     whole.
     """
-    from shapewright.analysis.mixed_devices import find_module_list, find_own_module
-
     for related in finding.related:
         for find in (find_module_list, find_own_module):
             fix = find(program, related.span)
@@ -256,6 +256,7 @@ def suggest_registration(
             )
             message = f"`{join_lines(written)}` after line {model_statement.lineno}"
             yield Fix("fits", message, edits)
+    yield from suggest_listed_modules(text)
 
 
 def suggest_no_grad(
@@ -289,8 +290,6 @@ def suggest_own_module(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to build a layer in `__init__`."""
-    from shapewright.analysis.mixed_devices import find_own_module
-
     fix = find_own_module(program, finding.span) if finding.span is not None else None
     if fix is not None:
         yield fix

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
@@ -45,6 +46,46 @@ def suggest_target_size(program: Program, failure: Failure) -> Iterator[Fix]:
             sizes += _list_written_sizes(text, scaled)
         for size in dict.fromkeys(sizes):
             yield _write_size(text, call, scaled, size)
+
+
+def suggest_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `output_padding=(0, 1, 1)` for a transposed convolution whose result is
+    smaller than what it meets by less than its stride.
+    """
+    op = program.trace.ops[failure.op]
+    for at, fact in enumerate(op.inputs):
+        layer = _find_transposed(program, fact)
+        built = program.built.get(layer) if layer else None
+        text_and_call = program.call_at(built.span) if built is not None else None
+        for other in op.inputs[:at] + op.inputs[at + 1 :]:
+            if text_and_call is None or len(other.shape) != len(fact.shape):
+                continue
+            lacking = [b - a for a, b in zip(fact.shape[2:], other.shape[2:],
+                                             strict=True)]  # fmt: skip
+            if min(lacking) < 0 or not any(lacking):
+                continue
+            text, call = text_and_call
+            new = str(lacking[0]) if len(set(lacking)) == 1 else str(tuple(lacking))
+            words = {word.arg: word.value for word in call.keywords}
+            if "output_padding" in words:
+                edit = Edit(text.span(words["output_padding"]), new)
+                yield Fix("fits", f"`output_padding={new}`", (edit,))
+            else:
+                yield with_keyword(text, call, f"output_padding={new}")
+
+
+def _find_transposed(program: Program, fact: Fact) -> str:
+    """Return the path of the transposed convolution that gave a tensor its size."""
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return ""
+        if "conv_transpose" in maker.name:
+            return maker.module
+        if maker.inputs[0].shape[2:] != fact.shape[2:]:
+            return ""
+        fact = maker.inputs[0]
+    return ""
 
 
 def _find_upsampling(program: Program, fact: Fact) -> Op | None:

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
 from math import prod
 
-from shapewright.analysis.fixes.constructors import change_layer_size
+from shapewright.analysis.fixes.constructors import (
+    change_layer_size,
+    resize_producer,
+)
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.label_edits import (
     suggest_ignored_padding,
@@ -22,9 +25,11 @@ from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.loss_term_edits import (
     suggest_added_noise,
     suggest_detached_advantage,
+    suggest_detached_teacher,
     suggest_fill,
     suggest_root_of_variance,
     suggest_subtracted_entropy,
+    suggest_two_letters,
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.shared_objects import (
@@ -78,6 +83,7 @@ from shapewright.findings.codes import (
     COMPARED_SCORES,
     COUNT_NOT_READ,
     COUNT_OVER_BATCHES,
+    DIAGONAL_ONLY,
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EVALUATED_IN_TRAINING_MODE,
@@ -91,6 +97,7 @@ from shapewright.findings.codes import (
     LAST_STEP,
     LAYOUT,
     LOSS_INPUT,
+    LOSS_SHAPES,
     LOST_BATCH,
     MASK_AXIS,
     MEAN_OF_MEANS,
@@ -113,6 +120,7 @@ from shapewright.findings.codes import (
     STATISTICS_NOT_COPIED,
     STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
+    TEACHER_WITH_GRAPH,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
     UNRELATED_NOISE,
@@ -175,6 +183,8 @@ def _suggest_equal_ranks(
         if op.span != finding.span or len(op.inputs) < 2:
             continue
         left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
+        if left_shape and right_shape == (*left_shape[:-1], 1) != left_shape:
+            yield from resize_producer(program, op.inputs[0], -1, 1)
         if len(left_shape) == len(right_shape):
             continue
         long = 0 if len(left_shape) > len(right_shape) else 1
@@ -196,6 +206,19 @@ def _suggest_equal_ranks(
                 if place is not None:
                     yield append_method(text, place[0], method)
         return
+
+
+def _suggest_equal_shapes(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `target.view_as(prediction)`."""
+    op = _find_op(program, finding)
+    places = find_tensor_expressions(program, op) if op is not None else []
+    if len(places) > 1 and places[0] is not None and places[1] is not None:
+        wanted = join_lines(text.written(places[0][0]))
+        if isinstance(places[0][0], ast.Name | ast.Attribute):
+            yield append_method(text, places[1][0], f".view_as({wanted})")
+    yield from _suggest_equal_ranks(program, finding, text, node)
 
 
 def _suggest_squeezed_dim(
@@ -331,7 +354,7 @@ def _suggest_other_dim(
             dims = [1, *dims]  # the steps, not the features
         dims = list(dict.fromkeys(dims))
         if "without `dim`" in finding.message and own is not None:
-            dims = [int(own[1])]
+            dims = [-1, int(own[1])] if rank == 3 else [int(own[1])]
         if op.name.rpartition(".")[2] in JOINS:
             dims = [1, -1]
         for dim in dims:
@@ -456,6 +479,7 @@ def _suggest_arrow(
 
 WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _suggest_equal_ranks,
+    LOSS_SHAPES: _suggest_equal_shapes,
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
     BUILT_IN_FORWARD: suggest_own_module,
@@ -463,6 +487,8 @@ WAYS: dict[str, Suggest] = {
     WEAK_MASK: suggest_fill,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_advantage,
+    TEACHER_WITH_GRAPH: suggest_detached_teacher,
+    DIAGONAL_ONLY: suggest_two_letters,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: _suggest_transpose,

@@ -18,11 +18,14 @@ from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
+from shapewright.analysis.hazards import loss_graphs as loss_graphs
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
 from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
+from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
 from shapewright.analysis.hazards import policy_losses as policy_losses

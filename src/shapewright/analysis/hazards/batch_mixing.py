@@ -22,7 +22,6 @@ from shapewright.analysis.provenance.layer_axes import (
 from shapewright.findings.codes import (
     BATCH_AXIS,
     BATCH_DEPENDENCE,
-    EINSUM_REDUCTION,
     looks_for,
 )
 from shapewright.findings.finding import Finding
@@ -303,48 +302,3 @@ def _report_batch_dependence(
         ),
         (call.op, "every sample is divided here"),
     )
-
-
-@looks_for(EINSUM_REDUCTION)
-def find_inferred_outputs(scene: HazardContext) -> Iterator[Finding]:
-    """Find einsum equations whose output letters torch had to infer."""
-    for call in scene.calls:
-        if call.name != "einsum" or call.op.span is None:
-            continue
-        equation = parse_equation(call)
-        if equation is None or equation[1] is not None or len(equation[0]) < 2:
-            continue
-        terms = equation[0]
-        shared = [c for c in terms[0] if all(c in term for term in terms)]
-        first = shared[0] if shared else ""
-        out = infer_output_letters(*equation)
-        text = call.given(0, "equation")
-        shape = format_shape(call.op.outputs[0])
-        where = [term.find(first) for term in terms] if first else []
-        front = bool(first) and not any(where) and any(len(t) > 1 for t in terms)
-        if front and (
-            _is_sum_over_samples(scene, call.dims[0][0])
-            or len(shared) < len(set("".join(terms)))
-        ):
-            message = (
-                f"`{text}` has no arrow, so `{first}`, which all operands share, is"
-                f" summed: {shape}"
-            )
-        elif out != "".join(dict.fromkeys(c for t in terms for c in t if c in out)):
-            message = (
-                f"`{text}` has no arrow, so the letters of the result come in the order"
-                f" of the alphabet: `{out}`, {shape}"
-            )
-        else:
-            continue
-        yield scene.finding(
-            EINSUM_REDUCTION,
-            call.op,
-            message,
-            (call.op, f"torch reads it as `{text}->{out}`"),
-        )
-
-
-def _is_sum_over_samples(scene: HazardContext, dim: object) -> bool:
-    """Return whether the dim of an einsum letter counts samples."""
-    return isinstance(dim, tuple) and scene.is_batch(dim)

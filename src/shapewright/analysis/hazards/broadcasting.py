@@ -26,6 +26,7 @@ from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, get_l
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import (
     IMPLICIT_BROADCAST,
+    LOSS_SHAPES,
     ONE_SAMPLE,
     OUTER_BROADCAST,
     looks_for,
@@ -202,6 +203,36 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     for pair in _find_loss_pairs(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
             yield _report_pair(scene, pair)
+
+
+WARNING_LOSSES = operators_with("warns_of_shapes")
+
+
+@looks_for(LOSS_SHAPES)
+def find_loss_shapes(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses whose sides hold as many elements, with other dims of size 1."""
+    for call in scene.calls:
+        if call.name not in WARNING_LOSSES or call.op.span is None:
+            continue
+        shapes = [fact.shape for fact in call.op.inputs[:2]]
+        wide = [[size for size in shape if size != 1] for shape in shapes]
+        if len(shapes) < 2 or shapes[0] == shapes[1] or wide[0] != wide[1]:
+            continue
+        if _is_paired(shapes[0], shapes[1]):
+            names = scene.names(call.op)
+            message = f"{scene.operation(call.op)} of {names[0]} and {names[1]}: the"
+            message += " elements are paired one to one, but torch warns that the"
+            message += " shapes differ"
+            maker = scene.program.producers.get(call.op.inputs[1].tensor)
+            place = (maker, f"{names[1]} is made here")
+            yield scene.finding(LOSS_SHAPES, call.op, message, place)
+
+
+def _is_paired(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Return whether two shapes broadcast without one element meeting several."""
+    length = max(len(shape), len(other))
+    padded = [(1,) * (length - len(sizes)) + sizes for sizes in (shape, other)]
+    return padded[0] == padded[1]
 
 
 def _has_one_target(call: OperatorCall) -> bool:

@@ -28,6 +28,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.parameter_lists import iter_parameter_lists
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
@@ -151,6 +152,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
         holders = strangers or list(scene.training.optimizers)
         places = [scene.span(holder.built, holder.name) for holder in holders]
+        places.sort(key=lambda place: not _has_repeated_module(scene, place))
         related: list[tuple[Span | None, str]] = [
             (scene.built(outside.paths[0]), "built here"),
         ]
@@ -171,6 +173,17 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+def _has_repeated_module(scene: RehearsalContext, place: Span | None) -> bool:
+    """Return whether an optimizer's list has the parameters of a module twice."""
+    text = scene.program.text(place.file) if place is not None else None
+    if text is None or place is None:
+        return False
+    return any(
+        listed.repeated is not None and listed.call.lineno == place.line
+        for listed in iter_parameter_lists(text)
+    )
+
+
 def _is_of_inputs(optimizer: Optimized) -> bool:
     """Return whether an optimizer steps tensors of no module only: images, poses."""
     return 0 < optimizer.parameters == optimizer.foreign and not optimizer.strangers
@@ -182,7 +195,7 @@ def _join_by_line(scene: RehearsalContext) -> list[Outside]:
     for outside in scene.training.outside:
         whole = len(outside.paths) == outside.of
         built = scene.built(outside.paths[0]) if whole else None
-        key: object = built if built is not None else outside.paths
+        key: object = (built.file, built.line) if built is not None else outside.paths
         first = by_place.get(key)
         if first is None:
             by_place[key] = outside

@@ -36,6 +36,9 @@ Overlay = Mapping[str, str]
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the call or the code of the finding."""
 
+Result = tuple[str, tuple[int, ...]]
+"""The name of an operator and the shape that a call of it returned."""
+
 LOAD = STATE_DICT_MISMATCH
 
 
@@ -43,7 +46,9 @@ LOAD = STATE_DICT_MISMATCH
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
-    `layers` counts the layers with parameters that ran.
+    `layers` counts the layers with parameters that ran, `entry` is the shape of the
+    first tensor that a module was given, `earlier` the shapes that calls on the failing
+    line returned.
     """
 
     failures: tuple[Place, ...] = ()
@@ -54,6 +59,8 @@ class Tried:
     notes: tuple[Place, ...] = ()
     samples: bool | None = None
     layers: int = 0
+    entry: tuple[int, ...] = ()
+    earlier: tuple[Result, ...] = ()
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -71,10 +78,40 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         notes = _collect_places(findings, "note")
         samples = HazardContext(program).keeps_samples
     ops, output = len(trace.ops), get_output(program)
-    layers = count_layers(program)
+    layers, entry = count_layers(program), get_entry(program)
+    earlier = list_results_on_line(program, gone)
     return Tried(
-        failures, trace.complete, ops, output, warnings, notes, samples, layers
-    )
+        failures, trace.complete, ops, output, warnings, notes, samples, layers, entry,
+        earlier,
+    )  # fmt: skip
+
+
+MOST_EARLIER = 40
+"""Calls on a line whose shapes are compared."""
+
+
+def list_results_on_line(program: Program, place: Place) -> tuple[Result, ...]:
+    """Return the shapes that calls on a line returned before one of them failed, each
+    with the name of its operator.
+    """
+    failed = {failure.op for failure in program.failures}
+    results: list[Result] = []
+    for op in program.trace.ops:
+        if op.span is None or (op.span.file, op.span.line) != place[:2]:
+            continue
+        if op.index in failed or len(results) >= MOST_EARLIER:
+            break
+        results += [(op.name, fact.shape) for fact in op.outputs[:1]]
+    return tuple(results)
+
+
+def get_entry(program: Program) -> tuple[int, ...]:
+    """Return the shape of the first tensor that a module was given."""
+    for call in program.trace.calls:
+        facts = collect_leaves([*call.inputs])
+        if facts:
+            return facts[0].shape
+    return ()
 
 
 def count_layers(program: Program) -> int:

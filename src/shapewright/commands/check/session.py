@@ -14,34 +14,53 @@ from shapewright.analysis import python_errors
 from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
-from shapewright.analysis.fixes import FixOption, find_fixes, fix_error, iter_options
+from shapewright.analysis.fixes import (
+    FixOption,
+    find_fixes,
+    fix_error,
+    fix_mistaken_call,
+    iter_options,
+)
+from shapewright.analysis.fixes.batch_edits import describe_single_sample
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
+from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
 from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
 from shapewright.analysis.training_mistakes import find_mistakes
+from shapewright.commands.check.earlier_hazards import (
+    add_causes,
+    find_hazards_before,
+    is_told_as_cause,
+    suggest_for_hazards,
+)
 from shapewright.commands.check.fixes import (
     LOAD,
     Overlay,
     Place,
     Tried,
     count_layers,
+    get_entry,
     get_finding_place,
     get_output,
     get_place,
     is_at,
     list_failures,
+    list_results_on_line,
 )
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
     Crowded,
     Mend,
+    choose_meant,
     count_shared_warnings,
+    has_other_samples,
+    has_turned_results,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -82,6 +101,9 @@ ALL_SECONDS = 40.0
 TOGETHER = 8
 """Tries between two looks at the clock."""
 
+UNCOUNTED = frozenset({"left-out", "definition", "value"})
+"""Kinds of fixes with which fewer layers may run."""
+
 Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
 """How to run the program with each of these texts, in short. A failure at its place
 ends a run; with True each run has a process of its own."""
@@ -100,6 +122,8 @@ class Told:
     mends: list[Mend] = field(default_factory=list)
     numbers: frozenset[int] = frozenset()
     untried: int = 0  # ways to mend it that had no turn
+    hazards: list[Finding] = field(default_factory=list)
+    carried: bool = False  # the runs behind it had its best repair
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
         """Return whether the best repair of this finding removes the failure at a
@@ -176,7 +200,10 @@ class Session:
                 finding.span for finding in findings if finding.severity == "error"
             }
             warnings = [
-                finding for finding in warnings if finding.span not in error_spans
+                finding
+                for finding in warnings
+                if finding.span not in error_spans
+                and not is_told_as_cause(finding, findings)
             ]
             findings += tuple(mend_warnings(trials, warnings))
         if self.first:
@@ -230,8 +257,17 @@ class Session:
             if place not in known and not follows and not (alone and fresh):
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
-                fresh.append(Told(finding, place, numbers=mine))
-                self.tries(program, fresh[-1], find_fixes(program, failures[0]))
+                    finding = explain_mistaken_call(program, finding)
+                single = describe_single_sample(program, failures[0])
+                if single is not None:
+                    finding = replace(finding, related=(single, *finding.related))
+                hazards = find_hazards_before(program, failures[0])
+                fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
+                options = suggest_for_hazards(program, hazards)
+                options += find_fixes(program, failures[0])
+                if finding.code == TORCH_ERROR:
+                    options = [*fix_mistaken_call(program, finding), *options]
+                self.tries(program, fresh[-1], options)
         lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
             place = get_finding_place(finding)
@@ -268,6 +304,7 @@ class Session:
             shown = explain_einops(program, shown)
             shown = explain_missing_value(program, shown)
             shown = explain_list_attribute(program, shown)
+            shown = explain_mistaken_call(program, shown)
             shown = replace(shown, related=_collect_places(program, shown))
             fresh.append(Told(shown, place))
             code = shown.code if shown.code == COLLATED_LIST else finding.code
@@ -319,7 +356,8 @@ class Session:
             mend
             for mend, option in zip(reported.mends, ranks, strict=True)
             if option == ranks[0]
-        ][:SHOWN]
+        ]
+        reported.mends = choose_meant(program, reported.mends)[:SHOWN]
 
     def try_part(
         self,
@@ -337,9 +375,15 @@ class Session:
         self.calls += sum(run.ops for run in runs)
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
-        layers = count_layers(program)
+        layers, entry = count_layers(program), get_entry(program)
+        earlier = list_results_on_line(program, reported.place)
+        name = _get_failed_operator(program, reported.place)
         for (option, texts), run in zip(part, runs, strict=True):
-            least = 0 if option.kind in ("left-out", "definition") else layers
+            least = 0 if option.kind in UNCOUNTED else layers
+            if has_other_samples(option, run, entry):
+                continue
+            if has_turned_results(run, earlier, name):
+                continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))
 
@@ -399,6 +443,7 @@ class Session:
         if overlay is None:
             return None
         self.texts = overlay
+        ended[0].carried = True
         return self.again(overlay)
 
     def behind(self, program: Program, fresh: list[Told]) -> Program | None:
@@ -481,6 +526,11 @@ class Session:
         """
         if self.attempt is None or len(self.told) < 2:
             return
+        last = self.told[-1].mends[:1]
+        if last and last[0].tried.complete and all(t.carried for t in self.told[:-1]):
+            for reported in self.told[:-1]:
+                _mark_complete(reported)
+            return
         firsts = [reported.mends[0] for reported in self.told if reported.mends]
         if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
@@ -492,10 +542,7 @@ class Session:
         (tried,) = self.attempt([overlay], [NOWHERE], True)
         if tried.complete and not tried.failures:
             for reported in self.told:
-                first = reported.mends[0]
-                reported.mends[0] = replace(
-                    first, tried=replace(first.tried, complete=True)
-                )
+                _mark_complete(reported)
 
     def shown(self, reported: Told) -> Finding:
         """Return the finding with its fixes, as edits of the original program."""
@@ -505,6 +552,7 @@ class Session:
             if mend.tried.complete and self.is_of_original(mend.fix)
         ]
         finding = replace(reported.finding, fixes=tuple(fixes[:SHOWN]))
+        finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
         if reported.untried:
             ways = "1 way" if reported.untried == 1 else f"{reported.untried} ways"
             note = f"{ways} to fix it were not tried: the limit of tries was reached"
@@ -537,6 +585,13 @@ class Session:
         return True
 
 
+def _mark_complete(reported: Told) -> None:
+    """Note that the program reaches its end with the best repair of a finding."""
+    for first in reported.mends[:1]:
+        tried = replace(first.tried, complete=True)
+        reported.mends[0] = replace(first, tried=tried)
+
+
 def _is_left_by_backward(program: Program, finding: Finding) -> bool:
     """Return whether an error only says that a refused backward pass left nothing."""
     refused = any(failure.of_history for failure in program.failures)
@@ -563,6 +618,14 @@ def _is_same_stray(finding: Finding, other: Finding) -> bool:
         and finding.related[:1] == other.related[:1] != ()
         and (finding.span is None) == (other.span is None)
     )
+
+
+def _get_failed_operator(program: Program, place: Place) -> str:
+    """Return the name of the operator that failed at a place, or nothing."""
+    for failure in program.failures:
+        if get_place(program, failure) == place:
+            return program.trace.ops[failure.op].name
+    return ""
 
 
 def _get_sizes(failure: Failure) -> frozenset[int]:

@@ -10,11 +10,13 @@ from shapewright.findings.codes import (
     GROUPS_DO_NOT_DIVIDE,
     MISSING_CHANNEL_DIM,
     OUTPUT_PADDING_TOO_LARGE,
+    WINDOW_NUMBERS,
 )
 from shapewright.operators.failed_calls import Grant, Place, Unmet
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.need_checks import (
     LAYOUT,
+    dims,
     dtype_unmet,
     each,
     of_settings,
@@ -44,7 +46,9 @@ def convolution(
     spatial = len(weight.shape) - 2
     if spatial not in LAYOUT:
         return None
-    wrong = of_settings(spatial, stride=stride, dilation=dilation, groups=groups)
+    wrong = _of_kernel(weight, stride, dilation)
+    if wrong is None:
+        wrong = of_settings(spatial, stride=stride, dilation=dilation, groups=groups)
     if wrong is None and not isinstance(padding, str):
         wrong = of_settings(spatial, padding=padding)
     if wrong is not None:
@@ -121,6 +125,22 @@ def transposed(
                 grants=(Grant("output_padding", tuple(fits)),),
             )
     return _of_dtypes(input, weight, bias)
+
+
+def _of_kernel(weight: Meta, stride: Any, dilation: Any) -> Unmet | None:
+    """Check that a layer's kernel has as many dims as its other settings; a `Conv1d`
+    may have been built with two.
+    """
+    if not isinstance(stride, tuple) or not isinstance(dilation, tuple):
+        return None
+    kernel, slides = weight.shape[2:], len(stride)
+    if slides != len(dilation) or len(kernel) == slides:
+        return None
+    return Unmet(
+        WINDOW_NUMBERS,
+        f"{{op}} slides along {dims(slides)}, but its `kernel_size` has"
+        f" {len(kernel)}: {text(kernel)}",
+    )
 
 
 def _of_channels(

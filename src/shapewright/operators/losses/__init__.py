@@ -18,6 +18,7 @@ FACTS = {
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits kl_div poisson_nll_loss
     """,
+    "warns_of_shapes": "mse_loss l1_loss smooth_l1_loss huber_loss",
     "takes_instead": {
         "binary_cross_entropy_with_logits": {"probabilities": "binary_cross_entropy"},
         "binary_cross_entropy": {"logits": "binary_cross_entropy_with_logits"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from shapewright.index_maps.index_expressions import (
@@ -267,9 +266,6 @@ def _lined_up(shapes: list[tuple[int, ...]], shape: tuple[int, ...]) -> str:
     )
 
 
-broadcast_map = partial(index_map, broadcast=True)
-
-
 def _of_two(function: str, reflected: bool = False) -> Any:
     """Return the map maker of two operands, which `reflected` exchanges."""
 
@@ -289,17 +285,17 @@ def _register_binary_maps() -> None:
     for names, function in PLAIN.items():
         for name in names.split():
             forms = (f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_")
-            broadcast_map(*forms)(_of_two(function))
+            index_map(*forms)(_of_two(function))
     for name in SPECIAL_OF_TWO.split():
-        broadcast_map(f"torch.special.{name}")(_of_two(name))
+        index_map(f"torch.special.{name}")(_of_two(name))
     for name, function in OPERATORS.items():
-        broadcast_map(f"torch.Tensor.__{name}__", f"torch.Tensor.__i{name}__")(
+        index_map(f"torch.Tensor.__{name}__", f"torch.Tensor.__i{name}__")(
             _of_two(function)
         )
         reflected = function not in ("add", "mul")
-        broadcast_map(f"torch.Tensor.__r{name}__")(_of_two(function, reflected))
+        index_map(f"torch.Tensor.__r{name}__")(_of_two(function, reflected))
     for name in COMPARISONS:
-        broadcast_map(f"torch.Tensor.__{name}__")(_of_two(name))
+        index_map(f"torch.Tensor.__{name}__")(_of_two(name))
 
 
 _register_binary_maps()
@@ -316,27 +312,27 @@ def _power(function: str) -> Any:
 
 
 for _name in ("pow", "float_power"):
-    broadcast_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
         _power(_name)
     )
 
 
-@broadcast_map("torch.heaviside", "torch.Tensor.heaviside", "torch.Tensor.heaviside_")
+@index_map("torch.heaviside", "torch.Tensor.heaviside", "torch.Tensor.heaviside_")
 def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
     return spread("heaviside", {"input": input, "values": values}, {})
 
 
-@broadcast_map("torch.polar")
+@index_map("torch.polar")
 def polar(abs: Any, angle: Any, *, out: Any = None) -> Any:
     return spread("polar", {"abs": abs, "angle": angle}, {})
 
 
-@broadcast_map("torch.complex")
+@index_map("torch.complex")
 def complex_(real: Any, imag: Any, *, out: Any = None) -> Any:
     return spread("complex", {"real": real, "imag": imag}, {})
 
 
-@broadcast_map("torch.lerp", "torch.Tensor.lerp", "torch.Tensor.lerp_")
+@index_map("torch.lerp", "torch.Tensor.lerp", "torch.Tensor.lerp_")
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     description = "input + weight * (end - input)"
     return spread(
@@ -361,26 +357,24 @@ def _of_three(name: str, sign: str) -> Any:
 
 
 for _name, _sign in (("addcmul", "*"), ("addcdiv", "/")):
-    broadcast_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
         _of_three(_name, _sign)
     )
 
 
-@broadcast_map("torch.where")
+@index_map("torch.where")
 def where(condition: Meta, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None:
         return NotDrawn("its output's size depends on the values")
     return _chosen("condition", condition, ("input", input), ("other", other))
 
 
-@broadcast_map("torch.Tensor.where")
+@index_map("torch.Tensor.where")
 def where_method(self: Any, condition: Meta, other: Any) -> Any:
     return _chosen("condition", condition, ("self", self), ("other", other))
 
 
-@broadcast_map(
-    "torch.masked_fill", "torch.Tensor.masked_fill", "torch.Tensor.masked_fill_"
-)
+@index_map("torch.masked_fill", "torch.Tensor.masked_fill", "torch.Tensor.masked_fill_")
 def masked_fill(input: Meta, mask: Meta, value: Any) -> Any:
     return _chosen("mask", mask, ("value", value), ("input", input))
 

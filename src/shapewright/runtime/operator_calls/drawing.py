@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import random
-import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,66 +21,16 @@ from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.evaluation import PLAIN_TERMS, add_stages, compute_element
 from shapewright.index_maps.index_expressions import describe_geometry
-from shapewright.index_maps.index_map import BROADCAST, MAPS, IndexMap, NotDrawn
+from shapewright.index_maps.index_map import MAPS, IndexMap, NotDrawn
 from shapewright.operators import import_families
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import map_functions
 from shapewright.runtime.operator_calls.map_functions import stored
+from shapewright.runtime.operator_calls.refused_calls import explain_refusal
 
 import_families("index_map")
 
 Tensor = torch.Tensor
-MOST_VALUES = 1 << 14
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A tensor's metadata in the form that needs read; `values` are flat integers."""
-
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    dtype: str
-    values: tuple[int, ...] | None = None
-    device: str = "cpu"
-    requires_grad: bool = False
-
-
-def _convert_for_needs(value: Any) -> Any:
-    """Return an argument in the form that needs read."""
-    if isinstance(value, Tensor):
-        whole = not (value.is_floating_point() or value.is_complex())
-        known = whole and not value.is_meta and value.numel() <= MOST_VALUES
-        values = tuple(value.flatten().tolist()) if known else None
-        dtype = DTYPE_NAMES[value.dtype]
-        return _Asked(tuple(value.shape), tuple(value.stride()), dtype, values)
-    if isinstance(value, torch.dtype):
-        return DTYPE_NAMES[value]
-    if isinstance(value, tuple | list):
-        return type(value)([_convert_for_needs(item) for item in value])
-    return value
-
-
-def _explain_refusal(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
-    """Return the message and lines of a call's unmet need, or nothing if unknown."""
-    import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
-    from shapewright.operators.needs_registry import NEEDS, unmet
-
-    named = {key: _convert_for_needs(value) for key, value in kwargs.items()}
-    need = unmet(NEEDS.get(name), tuple(map(_convert_for_needs, args)), named)
-    if need is None:
-        return ()
-    words = _Words(op=f"`{name.rpartition('.')[2]}`")
-    lines = (need.message, *need.lines)
-    return tuple(line.format_map(words) for line in lines)
-
-
-class _Words(dict[str, str]):
-    """The names of arguments in a drawing, in backquotes."""
-
-    def __missing__(self, key: str) -> str:
-        name = "input" if key == "self" else re.sub(r"_(\d+)$", r".\1", key)
-        return f"`{name}`"
-
 
 RUNNABLE = 1 << 22
 """Elements, over all tensors, up to which a call is run for real."""
@@ -154,12 +103,9 @@ def draw_call(
     except Exception as error:  # what torch refuses is drawn
         text_of = str(error).strip().splitlines()
         message = text_of[0] if text_of else type(error).__name__
-        refusal = _explain_refusal(name, args, kwargs)
-        together = name in BROADCAST
-        return Drawn(
-            text, name, inputs, error=message, arguments=plain, refusal=refusal,
-            broadcast=together,
-        )  # fmt: skip
+        refused = Drawn(text, name, inputs, error=message, arguments=plain)
+        tensors = dict(iter_named_tensors(named))
+        return explain_refusal(refused, tensors, args, kwargs)
     outs = [out for out in iter_tensors(output) if isinstance(out, Tensor)]
     if not outs:
         message = f"it returns {output!r:.60}, not a tensor"

@@ -16,7 +16,7 @@ import torch
 from shapewright.engine.function_names import get_display_name
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
 from shapewright.index_maps.drawn_calls import Drawn, Side, Stored
-from shapewright.index_maps.index_map import BROADCAST, MAPS
+from shapewright.index_maps.index_map import MAPS
 from shapewright.record.ops import SHORT
 from shapewright.runtime.operator_calls.call_context import (
     Copies,
@@ -37,6 +37,7 @@ from shapewright.runtime.operator_calls.operator_names import (
     find_function,
     get_known_names,
 )
+from shapewright.runtime.operator_calls.refused_calls import explain_refusal
 
 Tensor = torch.Tensor
 
@@ -220,8 +221,9 @@ def run_on_meta(
         return Drawn(text, name, before, reason=reason)
     except Exception as error:  # what torch refuses is drawn
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        together = name in BROADCAST
-        return Drawn(text, name, before, reason=reason, error=first, broadcast=together)
+        refused = Drawn(text, name, before, reason=reason, error=first)
+        tensors = dict(iter_named_tensors(name_arguments(name, args, kwargs)))
+        return explain_refusal(refused, tensors, args, kwargs)
     outs = list(iter_tensors(output))
     names = ["out"] if len(outs) == 1 else [f"out.{n}" for n in range(len(outs))]
     after = tuple(_remove_values(*pair) for pair in zip(names, outs, strict=True))

@@ -1,4 +1,4 @@
-"""A chain of calls as text: a row for each step with its strides, then each step drawn.
+"""A chain of calls: a row for each step with its strides, then each step drawn.
 
 Strides tell why a later step is free or copies, so they come first.
 """
@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.views.drawing.grids import Strokes, add_ink
+from shapewright.views.drawing.svg_canvas import Canvas
+from shapewright.views.drawing.svg_page import paint_call
 from shapewright.views.drawing.text_page import format_page
 
 
@@ -17,15 +19,35 @@ def format_chain(
 ) -> str:
     """Return the steps of a chain such as ``x.view(2, 8, 4).transpose(1, 2)``."""
     title = add_ink(steps[-1].text, "title", strokes.colour)
+    pages = [format_page(step, width, strokes, inside) for step in steps]
+    head = "\n".join([title, "", *(f"  {row}" for row in _format_rows(steps))])
+    return "\n\n".join([head, *pages])
+
+
+def draw_chain_svg(steps: Sequence[Drawn], width: float) -> str:
+    """Return the steps of a chain as one SVG, one below the other."""
+    canvas = Canvas(max(width, 240))
+    title = steps[-1].text
+    canvas.lines([title], "text mono bold", 15, after=6)
+    canvas.lines(_format_rows(steps), "text mono", after=14)
+    descriptions = []
+    for step in steps:
+        canvas.rule()
+        descriptions.append(paint_call(canvas, step))
+        canvas.y += 6
+    return canvas.page(title, " ".join(filter(None, descriptions)))
+
+
+def _format_rows(steps: Sequence[Drawn]) -> list[str]:
+    """Return the rows of the steps as lines of equal columns."""
     rows = _list_rows(steps)
     wide = [max(len(row[n]) for row in rows) for n in range(3)]
-    table = [
-        "  ".join(cell.ljust(size) for cell, size in zip(row, (*wide, 0), strict=True))
+    return [
+        "  ".join(
+            cell.ljust(size) for cell, size in zip(row, (*wide, 0), strict=True)
+        ).rstrip()
         for row in rows
     ]
-    pages = [format_page(step, width, strokes, inside) for step in steps]
-    head = "\n".join([title, "", *(f"  {row}".rstrip() for row in table)])
-    return "\n\n".join([head, *pages])
 
 
 def _list_rows(steps: Sequence[Drawn]) -> list[tuple[str, str, str, str]]:

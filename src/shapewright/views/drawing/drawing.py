@@ -23,7 +23,7 @@ from shapewright.views.drawing.call_sections import (
     format_cost_lines,
     format_dispatch_lines,
 )
-from shapewright.views.drawing.chains import format_chain
+from shapewright.views.drawing.chains import draw_chain_svg, format_chain
 from shapewright.views.drawing.grids import BOXES, PLAIN
 from shapewright.views.drawing.line_page import (
     DrawnLine,
@@ -184,6 +184,8 @@ class Drawing:
             return draw_tensor_svg(self.drawn, width)
         if isinstance(self.drawn, DrawnLine):
             return draw_line_svg(self.drawn, width)
+        if self.before:
+            return draw_chain_svg((*self.before, self.drawn), width)
         return draw_svg(self.drawn, width)
 
     def png(self, width: float = 760, scale: float = 2) -> bytes:

@@ -63,28 +63,48 @@ def colour_names(line: str, every: Kinds, colour: bool) -> str:
 
 
 Index = tuple[int, ...]
+Axes = tuple[int, int]
+"""The dims of the rows and of the columns of a slice."""
+LAST: Axes = (-2, -1)
 ROWS = 8
 """Rows that are shown of a larger grid."""
+MOST_ROWS = 16
+"""Rows that are shown if the marked elements, as those of a window, need as many."""
 COLUMNS = 128
 """Columns that a grid may show, however wide the page is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An element that is shown, with its position in the tensor."""
+    """An element that is shown, with its position in the tensor.
+
+    A `missing` cell is one that the tensor lacks and would need.
+    """
 
     text: str
     marked: bool = False
     index: Index = ()
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The part of a tensor that is shown: rows of cells, and what is left out."""
+    """The part of a tensor that is shown: rows of cells, and what is left out.
+
+    `axes` are the dims of rows and columns, from the end. `captions` are lines on the
+    tensor, above those on what is left out.
+    """
 
     title: str
     rows: tuple[tuple[Cell, ...], ...]
     left_out: tuple[str, ...] = ()
+    captions: tuple[str, ...] = ()
+    axes: Axes = LAST
+
+    @property
+    def is_vector(self) -> bool:
+        """Return whether the tensor has no rows."""
+        return not self.rows or len(self.rows[0][0].index) < 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +116,11 @@ class Strokes:
     corners: str
     cut: str
     colour: bool = False
+    missing: str = "·"
 
 
 BOXES = Strokes("─", "│", "┌┐└┘", "…")
-PLAIN = Strokes("-", "|", "++++", "...")
+PLAIN = Strokes("-", "|", "++++", "...", missing=".")
 
 
 def format_cell(value: Any) -> str:
@@ -130,32 +151,40 @@ def _pick_places(size: int, most: int, wanted: Collection[int]) -> list[int]:
     return list(range(start, min(size, start + most)))
 
 
-def build_grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
+def _pick_rows(size: int, wanted: Collection[int]) -> list[int]:
+    """Return which rows are shown: a few more than usual if the wanted ones need it."""
+    span = max(wanted, default=0) - min(wanted, default=0) + 1
+    return _pick_places(size, span if ROWS < span <= MOST_ROWS else ROWS, wanted)
+
+
+def build_grid(
+    side: Side, marked: Collection[Index], most: int = 24, axes: Axes = LAST
+) -> Grid:
     """Return the part of a tensor that has the marked elements, at most `most` columns.
 
-    Of more than two dims the slice of the first marked element is shown, and named.
+    Of more than two dims the slice of the first marked element is shown, and named;
+    `axes` are the dims of its rows and columns.
     """
-    rank = len(side.shape)
-    outer, flat = _select_plane(side, marked)
-    rows, columns = get_plane(side.shape)
-    shown_rows = _pick_places(rows, ROWS, {r for r, _ in flat})
+    outer, flat = _select_plane(side, marked, axes)
+    rows, columns = get_plane(side.shape, axes)
+    shown_rows = _pick_rows(rows, {r for r, _ in flat})
     shown = _pick_places(columns, most, {c for _, c in flat})
     cells = tuple(
         tuple(
-            _build_cell(side, _get_index(outer, r, c, rank), (r, c) in flat)
+            _build_cell(side, get_index(outer, r, c, axes), (r, c) in flat)
             for c in shown
         )
         for r in shown_rows
     )
-    cut = _describe_left_out(rows, shown_rows, "rows") + _describe_left_out(
+    cut = describe_left_out(rows, shown_rows, "rows") + describe_left_out(
         columns, shown, "columns"
     )
-    if slices := prod(side.shape[:-2]) - 1:
+    if slices := prod(side.shape) // max(rows * columns, 1) - 1:
         cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
     seen = sum(cell.marked for row in cells for cell in row)
     if unseen := len(set(marked)) - seen:
         cut.append(f"{unseen} more marked, not shown")
-    return Grid(_format_title(side, outer), cells, tuple(cut))
+    return Grid(format_title(side, outer, axes), cells, tuple(cut), axes=axes)
 
 
 def _build_cell(side: Side, index: Index, marked: bool) -> Cell:
@@ -163,18 +192,17 @@ def _build_cell(side: Side, index: Index, marked: bool) -> Cell:
     return Cell(format_cell(get_element(side.values, index)), marked, index)
 
 
-def get_widest(side: Side, marked: Collection[Index] = ()) -> int:
+def get_widest(side: Side, marked: Collection[Index] = (), axes: Axes = LAST) -> int:
     """Return the length of the longest value that a grid of the tensor may show."""
-    outer, flat = _select_plane(side, marked)
-    rows, columns = get_plane(side.shape)
+    outer, flat = _select_plane(side, marked, axes)
+    rows, columns = get_plane(side.shape, axes)
     wanted = {column for _, column in flat}
     starts = (0, min(wanted, default=0), columns - COLUMNS)
     near = {c for start in starts for c in range(max(0, start), start + COLUMNS)}
-    rank = len(side.shape)
     return max(
         (
-            len(format_cell(get_element(side.values, _get_index(outer, r, c, rank))))
-            for r in _pick_places(rows, ROWS, {row for row, _ in flat})
+            len(format_cell(get_element(side.values, get_index(outer, r, c, axes))))
+            for r in _pick_rows(rows, {row for row, _ in flat})
             for c in near
             if c < columns
         ),
@@ -183,15 +211,23 @@ def get_widest(side: Side, marked: Collection[Index] = ()) -> int:
 
 
 def _select_plane(
-    side: Side, marked: Collection[Index]
+    side: Side, marked: Collection[Index], axes: Axes
 ) -> tuple[Index, set[tuple[int, int]]]:
-    """Return the slice that is drawn, with the row and column of each mark in it."""
+    """Return an element of the slice that is drawn, and the row and column of each
+    mark in it.
+    """
     rank = len(side.shape)
     first = min(marked, default=(0,) * rank)
-    outer = first[:-2] if rank > 2 else ()
-    inside = [index for index in marked if index[: len(outer)] == outer]
-    padded = [(0, 0, *index) for index in inside]
-    return outer, {(index[-2], index[-1]) for index in padded}
+    if rank < 2:
+        return first, {(0, sum(index)) for index in marked}
+    outer = [dim for dim in range(rank) if dim not in _list_dims(rank, axes)]
+    inside = [at for at in marked if all(at[dim] == first[dim] for dim in outer)]
+    return first, {(index[axes[0]], index[axes[1]]) for index in inside}
+
+
+def _list_dims(rank: int, axes: Axes) -> tuple[int, int]:
+    """Return the dims of rows and columns, counted from the front."""
+    return axes[0] % rank, axes[1] % rank
 
 
 def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
@@ -208,14 +244,10 @@ def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[
         add_ink(f"{left}{across}{right}", "edge", colour),
     ]
     for row in grid.rows:
-        body = "".join(
-            add_ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
-            if c.marked
-            else f"{c.text} ".rjust(wide)
-            for c in row
-        )
+        body = "".join(_format_in_box(c, wide, style, strokes) for c in row)
         lines.append(f"{side}{body}{side}")
     lines.append(add_ink(f"{low_left}{across}{low_right}", "edge", colour))
+    lines += [add_ink(text, _get_cell_style(style), colour) for text in grid.captions]
     lines += [
         add_ink(f"{strokes.cut} {text}", "plain", colour) for text in grid.left_out
     ]
@@ -223,28 +255,49 @@ def draw_box(grid: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[
     return [_fill_width(line, wide) for line in lines]
 
 
-def get_plane(shape: tuple[int, ...]) -> tuple[int, int]:
+def _format_in_box(cell: Cell, wide: int, style: str, strokes: Strokes) -> str:
+    """Return a cell in its column: in brackets if it is marked."""
+    if cell.missing:
+        text = f"{strokes.missing} ".rjust(wide)
+    elif cell.marked:
+        text = f"[{cell.text}]".rjust(wide)
+    else:
+        return f"{cell.text} ".rjust(wide)
+    return add_ink(text, _get_cell_style(style), strokes.colour)
+
+
+def _get_cell_style(style: str) -> str:
+    """Return the style of marked cells of a tensor whose name has a style."""
+    return f"{style}-cell" if f"{style}-cell" in CODES else style
+
+
+def get_plane(shape: tuple[int, ...], axes: Axes = LAST) -> tuple[int, int]:
     """Return the number of rows and columns of the slice that is drawn."""
     if not shape:
         return 1, 1
-    return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
+    return (1, shape[0]) if len(shape) == 1 else (shape[axes[0]], shape[axes[1]])
 
 
-def _get_index(outer: Index, row: int, column: int, rank: int) -> Index:
-    """Return the index of a cell."""
-    if rank == 0:
-        return ()
-    return (column,) if rank == 1 else (*outer, row, column)
+def get_index(outer: Index, row: int, column: int, axes: Axes) -> Index:
+    """Return the index of a cell in the slice of an element."""
+    if len(outer) < 2:
+        return (column,) * len(outer)
+    index = list(outer)
+    index[axes[0]], index[axes[1]] = row, column
+    return tuple(index)
 
 
-def _format_title(side: Side, outer: Index) -> str:
+def format_title(side: Side, outer: Index, axes: Axes) -> str:
     """Return the name of the tensor with the slice that is drawn."""
-    if not outer:
+    rank = len(outer)
+    if rank <= 2:
         return side.name
-    return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
+    shown = _list_dims(rank, axes)
+    places = [":" if dim in shown else str(at) for dim, at in enumerate(outer)]
+    return f"{side.name}[{', '.join(places)}]"
 
 
-def _describe_left_out(count: int, shown: list[int], what: str) -> list[str]:
+def describe_left_out(count: int, shown: list[int], what: str) -> list[str]:
     """Return which rows or columns are shown, if not all."""
     if len(shown) == count or not shown:
         return []

@@ -4,152 +4,25 @@ are read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice, product
+from collections.abc import Collection, Iterable
+from itertools import product
 from math import prod
-from typing import Any
 
-from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.drawn_calls import Drawn
 from shapewright.index_maps.evaluation import (
     PLAIN_TERMS,
     count_meetings,
     count_reads,
-    find_direct,
-    find_sources,
 )
 from shapewright.index_maps.index_map import (
     SIGNS,
-    Element,
     IndexMap,
     Loop,
     Options,
     Read,
 )
 from shapewright.operators.facts import operators_with
-from shapewright.sizes.expressions import Expression
-from shapewright.views.drawing.grids import Index, get_element
-
-MOST_STEPS = 10_000
-"""Steps up to which a map is followed, over all elements that are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """An output element, the elements it reads, and the marks in every drawn tensor.
-
-    `found` are the elements that its last stage reads. `marks` also holds those that
-    the stages before it read, and the elements of index tensors that gave the places.
-    """
-
-    out: Side
-    index: Index
-    found: list[tuple[str, Index]]
-    marks: list[tuple[Side, list[Index]]]
-    staged: bool = False
-
-
-def follow(drawn: Drawn, number: int = 0) -> Followed | None:
-    """Follow an element of an output, or return None if there are no values to show."""
-    out, index_map = drawn.outputs[number], drawn.maps[number]
-    if out.values is None or any(side.values is None for side in drawn.inputs):
-        return None
-    steps = prod(loop.size for loop in index_map.loops)
-    if steps > MOST_STEPS:
-        return None
-    lookup = {side.name: build_reader(side.values) for side in drawn.inputs}
-    shown = {side.name for side in drawn.stages if side.values is not None}
-    best: tuple[int, Index, list[Any]] | None = None
-    most = min(40, MOST_STEPS // max(steps, 1))
-    for index in islice(_iter_candidates(out.shape), 1 + most):
-        elements = list(dict.fromkeys(find_direct(index_map, index, lookup)))
-        if best is None or len(elements) > best[0]:
-            best = len(elements), index, elements
-    assert best is not None
-    _, index, elements = best
-    marked: dict[str, list[Index]] = {}
-    if index_map.stages:
-        marks_of = [*find_sources(index_map, index, lookup), *elements]
-        elements = [place for place in elements if place[0] in {*lookup, *shown}]
-    else:
-        marks_of = elements
-    for name, place in [*marks_of, *_find_deciding(index_map, index, lookup)]:
-        marked.setdefault(name, []).append(place)
-    every = (*drawn.inputs, *(side for side in drawn.stages if side.name in shown))
-    marks = [(side, marked.get(side.name, [])) for side in every]
-    return Followed(
-        out, index, elements, [*marks, (out, [index])], bool(index_map.stages)
-    )
-
-
-def find_kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
-    """Return the role of each tensor of a call by its name: `read`, `where` or `out`.
-
-    `where` also marks tensors that are read only on the way to a stage.
-    """
-    kinds = {side.name: "read" for side in (*drawn.inputs, *drawn.stages)}
-    if followed is not None:
-        read = {name for name, _ in followed.found}
-        for side, marks in followed.marks:
-            if marks and side.name not in read:
-                kinds[side.name] = "where"
-    return kinds | {side.name: "out" for side in drawn.outputs}
-
-
-def explain_missing_values(drawn: Drawn) -> str:
-    """Return why no element can be followed."""
-    blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]
-    empty = next((side for side in blank if not side.size), None)
-    if empty is not None:
-        return f"{empty.name} has no elements"
-    steps = prod(loop.size for loop in drawn.maps[0].loops)
-    if steps > MOST_STEPS:
-        return f"each element of {drawn.outputs[0].name} comes from {steps:,} others"
-    return "too large to show values"
-
-
-def build_reader(values: Any) -> Any:
-    """Return a function that reads an element of nested lists."""
-    return lambda place: get_element(values, place)
-
-
-def _iter_candidates(shape: Index) -> Iterator[Index]:
-    """Yield the elements to choose from: the middle one first, then the others."""
-    yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
-    yield from product(*(range(size) for size in shape))
-
-
-def _find_deciding(
-    index_map: IndexMap, index: Index, lookup: Any
-) -> list[tuple[str, Index]]:
-    """Return the elements of index tensors that decide which elements are read."""
-    letters = {**lookup, **index_map.named(index)}
-    steps = list(islice(index_map.steps(letters), 64))
-    elements = []
-    for read in index_map.reads:
-        for expression in read.indices:
-            for inner in _iter_elements(expression):
-                for step in steps:
-                    place = tuple(part.value(step) for part in inner.indices)
-                    elements.append((inner.tensor, place))
-    chosen = [condition for read in index_map.reads for condition in read.when]
-    for condition in (*index_map.conditions, *chosen):
-        for part in (getattr(condition, "left", None),):
-            for inner in _iter_elements(part) if part is not None else ():
-                for step in steps:
-                    place = tuple(p.value(step) for p in inner.indices)
-                    elements.append((inner.tensor, place))
-    return list(dict.fromkeys(elements))
-
-
-def _iter_elements(expression: Expression) -> Iterator[Element]:
-    """Yield the elements of index tensors in an expression."""
-    if isinstance(expression, Element):
-        yield expression
-    for term, _ in getattr(expression, "terms", ()):
-        yield from _iter_elements(term)
-    if isinstance(inside := getattr(expression, "over", None), Expression):
-        yield from _iter_elements(inside)
+from shapewright.views.drawing.followed_elements import build_reader
 
 
 def describe_sizes(drawn: Drawn) -> list[str]:

@@ -140,8 +140,7 @@ def draw_line_svg(line: DrawnLine, width: float = 760) -> str:
     canvas.lines(code, "text mono bold", 15, after=6)
     canvas.lines(_describe_head(line), "soft sans", 13, after=14)
     for number, step in enumerate(line.steps, 1):
-        canvas.path(_draw_rule(canvas), "frame")
-        canvas.y += 8
+        canvas.rule()
         canvas.lines(
             [_format_heading(line, number, step)], "name mono bold", 14, after=4
         )
@@ -150,11 +149,6 @@ def draw_line_svg(line: DrawnLine, width: float = 760) -> str:
         canvas.y += 6
     canvas.lines(_describe_tail(line), "soft sans", 13)
     return canvas.page(line.place, " ".join(_describe_head(line)))
-
-
-def _draw_rule(canvas: Canvas) -> str:
-    """Return a rule as wide as the page."""
-    return f"M20 {canvas.y:g}H{canvas.width - 20:g}"
 
 
 def _indent_code(code: str) -> str:

@@ -34,12 +34,15 @@ COLOURS = {
 PAINT = (
     ("back", "fill", "back"), ("panel", "fill", "panel"), ("text", "fill", "text"),
     ("soft", "fill", "soft"), ("name", "fill", "name"), ("error", "fill", "error"),
+    ("shape", "fill", "out"), ("warning", "fill", "where"),
     ("frame", "stroke", "line"), ("cell", "fill", "back"), ("cell", "stroke", "line"),
     ("read", "fill", "read-fill"), ("read", "stroke", "read"),
     ("out", "fill", "out-fill"), ("out", "stroke", "out"),
     ("where", "fill", "where-fill"), ("where", "stroke", "where"),
     ("way", "fill", "where-fill"), ("way", "stroke", "where"),
     ("off", "fill", "off"), ("off", "stroke", "line"),
+    ("over", "fill", "back"), ("over", "stroke", "error"),
+    ("missing", "fill", "panel"), ("missing", "stroke", "error"),
     ("halo", "stroke", "back"), ("arrow", "stroke", "read"), ("head", "fill", "read"),
 )  # fmt: skip
 """The classes, with the property and the colour that each sets."""
@@ -53,6 +56,8 @@ monospace;white-space:pre}
 .sw-read,.sw-out{stroke-width:2.5}
 .sw-where{stroke-width:2;stroke-dasharray:4 2}
 .sw-way{stroke-width:2;stroke-dasharray:4 2}
+.sw-over{stroke-width:2.5}
+.sw-missing{stroke-width:1;stroke-dasharray:2 3}
 .sw-halo{fill:none;stroke-width:4.5;stroke-opacity:.75}
 .sw-arrow{fill:none;stroke-width:1.6}
 """
@@ -103,6 +108,20 @@ class Canvas:
             f' class="{_get_css(kinds)}">{_escape_text(text)}</text>'
         )
 
+    def segments(
+        self, x: float, y: float, parts: Iterable[tuple[str, str]], size: float = 12
+    ) -> None:
+        """Draw a line of monospaced text whose parts have classes of their own."""
+        spans = "".join(
+            f'<tspan class="{_get_css(kinds)}">{_escape_text(text)}</tspan>'
+            for text, kinds in parts
+        )
+        if spans:
+            self.parts.append(
+                f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" xml:space="preserve"'
+                f' class="sw-mono">{spans}</text>'
+            )
+
     def box(
         self, x: float, y: float, width: float, height: float, kinds: str,
         radius: float = 2,
@@ -116,6 +135,11 @@ class Canvas:
     def path(self, data: str, kinds: str) -> None:
         """Draw a path."""
         self.parts.append(f'<path d="{data}" class="{_get_css(kinds)}"/>')
+
+    def rule(self) -> None:
+        """Draw a line across the page, and leave some room below it."""
+        self.path(f"M{PAD:g} {self.y:g}H{self.width - PAD:g}", "frame")
+        self.y += 8
 
     def lines(
         self, texts: Iterable[str], kinds: str = "text mono", size: float = 12,
@@ -233,14 +257,17 @@ class Box:
     @property
     def gutter(self) -> float:
         """Return the space for row numbers."""
-        first = self.grid.rows[-1][0].index if self.grid.rows else ()
-        return 8 + len(str(first[-2])) * SMALL * MONO if len(first) > 1 else 0
+        if self.grid.is_vector:
+            return 0
+        last = self.grid.rows[-1][0].index[self.grid.axes[0]]
+        return 8 + len(str(last)) * SMALL * MONO
 
     @property
     def width(self) -> float:
         """Return the width of the grid, including its numbers and texts."""
         columns = len(self.grid.rows[0]) if self.grid.rows else 0
         texts = [len(text) + 2 for text in self.grid.left_out]
+        texts += [len(text) for text in self.grid.captions]
         title = len(self.grid.title) * 13 * MONO
         return max(
             self.gutter + columns * self.cell,
@@ -251,7 +278,8 @@ class Box:
     @property
     def height(self) -> float:
         """Return the height of the grid, including its title, numbers and texts."""
-        return HEAD + len(self.grid.rows) * HIGH + 4 + 16 * len(self.grid.left_out)
+        texts = len(self.grid.left_out) + len(self.grid.captions)
+        return HEAD + len(self.grid.rows) * HIGH + 4 + 16 * texts
 
 
 def get_cell_width(characters: int) -> float:
@@ -282,7 +310,8 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
         for n, box in enumerate(row):
             left = x + box.gutter
             right = left + box.cell * len(box.grid.rows[0] if box.grid.rows else ())
-            edge, has_note = x + box.width, bool(box.grid.left_out)
+            edge = x + box.width
+            has_note = bool(box.grid.left_out or box.grid.captions)
             frame = _Frame(box.name, left, right, edge, has_note, top, bottom, r, n)
             places |= _draw_box(canvas, box, x, frame)
             x += box.width + gap
@@ -299,13 +328,13 @@ def _draw_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
     for r, row in enumerate(box.grid.rows):
         middle = top + r * HIGH + HIGH / 2 + SMALL * 0.35
         if box.gutter:
-            at = str(row[0].index[-2])
+            at = str(row[0].index[box.grid.axes[0]])
             canvas.text(left - 5, middle, at, "soft mono", SMALL, "end")
         for c, cell in enumerate(row):
             place = _Place(left + c * wide, top + r * HIGH, wide, frame)
             places[box.name, cell.index] = place
             if r == 0 and cell.index:
-                at, mid = str(cell.index[-1]), place.x + wide / 2
+                at, mid = str(cell.index[box.grid.axes[1]]), place.x + wide / 2
                 canvas.text(mid, top - 5, at, "soft mono", SMALL, "middle")
             if cell.index in box.kinds:
                 marked.append((place, cell))
@@ -316,8 +345,10 @@ def _draw_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
         canvas.box(place.x, place.y, wide, HIGH, box.kinds[cell.index])
         _draw_value(canvas, place, cell.text, "text mono bold")
     end = top + len(box.grid.rows) * HIGH + 4
-    for n, text in enumerate(box.grid.left_out):
-        canvas.text(x, end + 12 + 16 * n, f"… {text}", "soft mono", 11)
+    texts = [(text, "error mono bold") for text in box.grid.captions]
+    texts += [(f"… {text}", "soft mono") for text in box.grid.left_out]
+    for n, (text, kinds) in enumerate(texts):
+        canvas.text(x, end + 12 + 16 * n, text, kinds, 11)
     return places
 
 

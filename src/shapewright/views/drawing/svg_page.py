@@ -7,7 +7,13 @@ from math import inf
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.views.drawing.call_sections import format_page_lines
+from shapewright.views.drawing.followed_elements import (
+    Followed,
+    explain_missing_values,
+    follow,
+)
 from shapewright.views.drawing.grids import (
+    Axes,
     Index,
     build_grid,
     get_element,
@@ -15,19 +21,18 @@ from shapewright.views.drawing.grids import (
     get_widest,
 )
 from shapewright.views.drawing.index_map_text import (
-    Followed,
     describe_sizes,
-    explain_missing_values,
-    follow,
     format_formulas,
     format_loop,
 )
+from shapewright.views.drawing.refused_calls import build_refused_grids
 from shapewright.views.drawing.svg_canvas import (
     MONO,
     PAD,
     SANS,
     Box,
     Canvas,
+    Places,
     count_fitting_columns,
     draw_arrow,
     put,
@@ -65,6 +70,7 @@ def paint_call(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
     description = ""
     if drawn.error:
         canvas.lines(list(drawn.refusal), "text mono", 13)
+        _draw_refused(canvas, drawn)
         canvas.lines([f"torch: {drawn.error}"], "error sans bold", 13)
         description = f"torch: {drawn.error}"
     elif drawn.reason:
@@ -121,7 +127,9 @@ def _draw_panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
 def _draw_picture(canvas: Canvas, followed: Followed) -> None:
     """Draw grids of all tensors, and arrows from the elements read to the marked
     output."""
-    reads = set(followed.found)
+    reads, axes = set(followed.found), followed.axes
+    if followed.partner is not None:
+        reads |= {(name, followed.index) for name, _ in followed.found}
     named = {name for name, _ in reads}
     # A tensor that only decides where to read comes first: no arrow passes it.
     marks = sorted(
@@ -132,11 +140,15 @@ def _draw_picture(canvas: Canvas, followed: Followed) -> None:
         (side, {at: "read" if (side.name, at) in reads else rest for at in marked})
         for side, marked in marks
     ]
-    kinds.append((followed.out, {followed.index: "out"}))
+    kinds.append((followed.out, dict.fromkeys(followed.marks[-1][1], "out")))
     boxes = [
-        Box(side.name, build_grid(side, list(mine), most), _find_forbidden(side) | mine)
+        Box(
+            side.name,
+            build_grid(side, list(mine), most, axes),
+            _find_forbidden(side) | mine,
+        )
         for (side, mine), most in zip(
-            kinds, _count_columns(canvas.room, kinds), strict=True
+            kinds, _count_columns(canvas.room, kinds, axes), strict=True
         )
     ]
     places = put(canvas, boxes)
@@ -145,9 +157,40 @@ def _draw_picture(canvas: Canvas, followed: Followed) -> None:
         for read in followed.found:
             if read in places:
                 draw_arrow(canvas, places[read], end)
+        if followed.partner is not None:
+            _draw_arrow_back(canvas, followed, places)
     _draw_legend(
         canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values()))
     )
+
+
+def _draw_arrow_back(canvas: Canvas, followed: Followed, places: Places) -> None:
+    """Draw the arrow of the element that changes places with the followed one."""
+    assert followed.partner is not None
+    end = places.get((followed.out.name, followed.partner))
+    for name, _ in followed.found:
+        start = places.get((name, followed.index))
+        if start is not None and end is not None:
+            draw_arrow(canvas, start, end)
+
+
+def _draw_refused(canvas: Canvas, drawn: Drawn) -> None:
+    """Draw the tensors with parts that do not fit."""
+
+    def fit(wide: int, count: int) -> int:
+        return count_fitting_columns(wide, count, canvas.room)
+
+    boxes = []
+    for grid in build_refused_grids(drawn, fit):
+        cells = [cell for row in grid.rows for cell in row]
+        kinds = {cell.index: "over" for cell in cells if cell.marked}
+        kinds |= {cell.index: "missing" for cell in cells if cell.missing}
+        boxes.append(Box(grid.title, grid, kinds))
+    if boxes:
+        put(canvas, boxes)
+        _draw_legend(
+            canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values()))
+        )
 
 
 def _find_forbidden(side: Side) -> dict[Index, str]:
@@ -159,23 +202,23 @@ def _find_forbidden(side: Side) -> dict[Index, str]:
 
 
 def _count_columns(
-    room: float, every: list[tuple[Side, dict[Index, str]]]
+    room: float, every: list[tuple[Side, dict[Index, str]]], axes: Axes
 ) -> list[int]:
     """Return how many columns of each tensor are shown, equal for all that are cut.
 
     Tensors with marks farther apart, such as a window's, show more if there is room.
     """
-    wide = [get_plane(side.shape)[1] for side, _ in every]
+    wide = [get_plane(side.shape, axes)[1] for side, _ in every]
     most = [
-        count_fitting_columns(get_widest(side, marks), count, room)
+        count_fitting_columns(get_widest(side, marks, axes), count, room)
         for (side, marks), count in zip(every, wide, strict=True)
     ]
     cut = min(
         (few for few, count in zip(most, wide, strict=True) if few < count), default=0
     )
     spans = [
-        max((at[-1] for at in marks if at), default=0)
-        - min((at[-1] for at in marks if at), default=0)
+        max((_get_column(at, axes) for at in marks if at), default=0)
+        - min((_get_column(at, axes) for at in marks if at), default=0)
         for _, marks in every
     ]
     return [
@@ -184,12 +227,19 @@ def _count_columns(
     ]
 
 
+def _get_column(index: Index, axes: Axes) -> int:
+    """Return the column of an element in the slice that is drawn."""
+    return index[axes[1]] if len(index) > 1 else index[0]
+
+
 WORDS = {
     "read": "read",
     "where": "decides where",
     "way": "read on the way",
     "out": "comes out",
     "off": "not allowed",
+    "over": "has no counterpart",
+    "missing": "is missing",
 }
 
 

@@ -1,14 +1,20 @@
-"""An operator call as a page of text, with a mark at dims that do not fit."""
+"""An operator call as a page of text, with marks at what does not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from textwrap import wrap
 
-from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.drawn_calls import Drawn, Side, Unfit
 from shapewright.index_maps.index_map import IndexMap
-from shapewright.operators.facts import operators_with
 from shapewright.views.drawing.call_sections import format_page_lines, format_sections
+from shapewright.views.drawing.followed_elements import (
+    Followed,
+    explain_missing_values,
+    find_kinds,
+    follow,
+)
 from shapewright.views.drawing.grids import (
     BOXES,
     Index,
@@ -24,107 +30,31 @@ from shapewright.views.drawing.grids import (
     join_beside,
 )
 from shapewright.views.drawing.index_map_text import (
-    Followed,
     describe_sizes,
-    explain_missing_values,
-    find_kinds,
-    follow,
     format_formulas,
     format_loop,
 )
+from shapewright.views.drawing.refused_calls import (
+    build_refused_grids,
+    describe_unfit_dims,
+    explain_marks,
+)
 from shapewright.views.drawing.storage import get_places
 
-CONVOLUTIONS = operators_with("is_convolution")
-JOINS = operators_with("concatenates") | {"stack"}
-Place = tuple[str, int]
-"""The name of a tensor, and one of its dims, counted from 0."""
-Clash = tuple[Place, Place]
 
-PRODUCTS = operators_with("is_product") - {"__rmatmul__"} | {"addmm", "baddbmm"}
-"""Functions whose last two tensors are multiplied in this order."""
-
-
-def _find_clashes(drawn: Drawn) -> list[Clash]:
-    """Return pairs of dims that should have been equal, for known families of calls.
-
-    Example: ``F.linear(f32[8, 256], f32[120, 400])`` clashes in dim 1 of `input` and
-    dim 1 of `weight`.
-    """
-    if not drawn.error or len(drawn.inputs) < 2:
-        return []
-    last = drawn.name.rpartition(".")[2]
-    if last in PRODUCTS:
-        return list(_iter_product_clashes(*drawn.inputs[-2:]))
-    if last == "linear":
-        left, right = drawn.inputs[:2]
-        return list(_iter_differing([(left, -1), (right, -1)]))
-    if last in CONVOLUTIONS and drawn.arguments.get("groups", 1) == 1:
-        left, right = drawn.inputs[:2]
-        if len(left.shape) >= len(right.shape) - 1 > 1:
-            return list(_iter_differing([(left, 1 - len(right.shape)), (right, 1)]))
-    if last in JOINS:
-        return list(_iter_joining_clashes(drawn, None if last == "stack" else "dim"))
-    if drawn.broadcast:
-        return list(_iter_broadcast_clashes(*drawn.inputs[:2]))
-    return []
-
-
-def _iter_product_clashes(left: Side, right: Side) -> Iterator[Clash]:
-    """Yield mismatches of columns with rows of the second, then of batch dims."""
-    if not left.shape or not right.shape:
-        return
-    rows = -1 if len(right.shape) == 1 else -2
-    yield from _iter_differing([(left, -1), (right, rows)])
-    for back in range(3, min(len(left.shape), len(right.shape)) + 1):
-        if 1 not in (left.shape[-back], right.shape[-back]):
-            yield from _iter_differing([(left, -back), (right, -back)])
-
-
-def _iter_broadcast_clashes(left: Side, right: Side) -> Iterator[Clash]:
-    """Yield pairs of sizes, aligned from the right, that do not broadcast."""
-    for back in range(1, min(len(left.shape), len(right.shape)) + 1):
-        if 1 not in (left.shape[-back], right.shape[-back]):
-            yield from _iter_differing([(left, -back), (right, -back)])
-
-
-def _iter_joining_clashes(drawn: Drawn, along: str | None) -> Iterator[Clash]:
-    """Yield mismatches with the first tensor in dims other than the joined dim."""
-    first, *others = drawn.inputs
-    dim = drawn.arguments.get("dim", 0) if along else None
-    rank = len(first.shape)
-    for other in others:
-        for axis in range(rank) if len(other.shape) == rank else ():
-            if dim is None or axis != dim % rank:
-                yield from _iter_differing([(first, axis), (other, axis)])
-
-
-def _iter_differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
-    """Yield the pair of dims if their sizes differ."""
-    (left, at), (right, to) = pair
-    if left.shape[at] != right.shape[to]:
-        yield (
-            (left.name, at % len(left.shape)),
-            (right.name, to % len(right.shape)),
-        )
-
-
-def _describe_clashes(drawn: Drawn, clashes: list[Clash]) -> list[str]:
-    """Return a sentence for each mismatch."""
-    sizes = {side.name: side.written for side in drawn.inputs}
-    return [
-        f"dim {at} of `{left}` is {sizes[left][at]}, dim {to} of `{right}` is"
-        f" {sizes[right][to]}: they should be equal"
-        for (left, at), (right, to) in clashes
-    ]
-
-
-def _format_carets(side: Side, clashes: list[Clash]) -> str:
-    """Return carets below the mismatched sizes of a shape, or an empty string."""
-    marked = {at for clash in clashes for name, at in clash if name == side.name}
+def _format_carets(side: Side, unfit: Collection[Unfit]) -> str:
+    """Return carets below what does not fit of a shape and a dtype, or ""."""
+    parts = [part for part in unfit if part.name == side.name]
+    dims = {part.dim for part in parts if part.dim is not None}
+    kinds = {part.part for part in parts}
+    if "rank" in kinds or "count" in kinds:
+        dims |= set(range(len(side.shape)))
     text = ""
     for dim, size in enumerate(side.written):
         text += " " * (1 if dim == 0 else 2)
-        text += ("^" if dim in marked else " ") * len(size)
+        text += ("^" if dim in dims else " ") * len(size)
+    if kinds & {"dtype", "values"}:
+        text = f"{'':{len(side.shape_text) + 1}}{'^' * len(side.dtype)}"
     return text.rstrip()
 
 
@@ -150,6 +80,7 @@ def format_page(
     parts.append(painted(_wrap_lines(list(drawn.notes), width)))
     if drawn.error:
         parts.append(_wrap_lines(list(drawn.refusal), width))
+        parts.append(_draw_refused(drawn, width, strokes))
         parts.append([add_ink(f"torch: {drawn.error}", "error", colour)])
     elif drawn.reason:
         parts.append([add_ink(f"not drawn: {drawn.reason}", "warning", colour)])
@@ -211,18 +142,15 @@ def format_sides(
     """Return the shape of every tensor, one per line, with marks below mismatches."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
-    clashes = _find_clashes(drawn)
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
         name = add_ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
         lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
-        if marks := _format_carets(side, clashes):
+        if marks := _format_carets(side, drawn.unfit):
             lines.append(add_ink(" " * (wide + 5) + marks, "error", colour))
     lettered = any(any(side.letters) for side in every)
-    clashing = (
-        _describe_clashes(drawn, clashes) if lettered or not drawn.refusal else []
-    )
+    clashing = describe_unfit_dims(drawn) if lettered else []
     return [*lines, *([""] if clashing else []), *clashing, *_describe_layer(drawn)]
 
 
@@ -271,14 +199,28 @@ def _draw_picture(
     if followed is None:
         return [f"({explain_missing_values(drawn)})"]
     boxes = []
+    axes = followed.axes
     for side, marks in followed.marks:
-        most = max(1, (width - 4) // (get_widest(side, marks) + 2))
-        boxes.append(
-            draw_box(build_grid(side, marks, most), strokes, styles[side.name])
-        )
+        most = max(1, (width - 4) // (get_widest(side, marks, axes) + 2))
+        grid = build_grid(side, marks, most, axes)
+        boxes.append(draw_box(grid, strokes, styles[side.name]))
     lines = join_parts(read_out(drawn, followed), width)
     words = [colour_names(line, styles, strokes.colour) for line in lines]
     return [*join_beside(boxes, width), "", *words]
+
+
+def _draw_refused(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:
+    """Return grids of the tensors that do not fit, with the dims that disagree."""
+
+    def fit(wide: int, count: int) -> int:
+        most = (width - 4) // (wide + 2)
+        return count if count <= most else max(4, (width // 2 - 6) // (wide + 2))
+
+    grids = build_refused_grids(drawn, fit)
+    if not grids:
+        return []
+    boxes = [draw_box(grid, strokes, "error") for grid in grids]
+    return [*join_beside(boxes, width), "", *explain_marks(grids, strokes.missing)]
 
 
 def join_parts(parts: list[str], width: int) -> list[str]:
@@ -293,7 +235,20 @@ def join_parts(parts: list[str], width: int) -> list[str]:
 
 
 def read_out(drawn: Drawn, followed: Followed) -> list[str]:
-    """Return the first few of `out[1, 2] = 20 reads input[3, 2] = 20`, in parts."""
+    """Return the first few of `out[1, 2] = 20 reads input[3, 2] = 20`, in parts.
+
+    Of a transposition both elements that change places are read.
+    """
+    parts = _read_element(drawn, followed)
+    if followed.partner is None:
+        return parts
+    back = [(name, followed.index) for name, _ in followed.found]
+    other = replace(followed, index=followed.partner, found=back)
+    return [*parts[:-1], f"{parts[-1]};", *_read_element(drawn, other)]
+
+
+def _read_element(drawn: Drawn, followed: Followed) -> list[str]:
+    """Return what an output element reads, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     value = format_cell(get_element(out.values, index))

@@ -1,5 +1,9 @@
 """A trace as text for the terminal."""
 
-from shapewright.views.terminal.trace_tables import TableOptions, format_trace
+from shapewright.views.terminal.trace_tables import (
+    TableOptions,
+    check_table_options,
+    format_trace,
+)
 
-__all__ = ["TableOptions", "format_trace"]
+__all__ = ["TableOptions", "check_table_options", "format_trace"]

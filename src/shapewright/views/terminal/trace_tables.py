@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 from shapewright.record.totals import Totals
@@ -39,6 +40,7 @@ from shapewright.views.terminal.totals import (
     label_text,
 )
 
+By = Literal["module", "op", "line"]
 SCREEN = 40
 """Rows of a table by module that is shown whole; a longer one is cut at a depth."""
 
@@ -68,6 +70,32 @@ class TableOptions:
     depth: int | None = None
     sort: str = ""
     columns: tuple[str, ...] = ()
+
+
+def check_table_options(by: By, options: TableOptions) -> None:
+    """Raise `ValueError` for options that the table by `by` does not have."""
+    if by == "line" and options != TableOptions():
+        raise ValueError(
+            "depth, sort key and columns are for a table by module or by op, not by"
+            " line"
+        )
+    if by == "op" and options.depth is not None:
+        raise ValueError("a depth is for a table by module; ops have no levels")
+    keys, names = (
+        (MODULE_KEYS, MODULE_COLUMNS) if by == "module" else (OP_KEYS, OP_COLUMNS)
+    )
+    sort = [options.sort] if options.sort else []
+    for what, words, known in (
+        (f"a table by {by} is not sorted by", sort, keys),
+        (f"a table by {by} has no column", options.columns, names),
+    ):
+        for word in words:
+            if word not in known:
+                close = get_close_matches(word, known, n=1)
+                rest = f"did you mean `{close[0]}`?" if close else (
+                    f"there is {', '.join(known)}"
+                )  # fmt: skip
+                raise ValueError(f"{what} `{word}`; {rest}")
 
 
 def _format_by_module(
@@ -285,7 +313,6 @@ def _shorten_fact(fact: str, width: int, terminal: Terminal) -> str:
     return short
 
 
-By = Literal["module", "op", "line"]
 PIPED = 100
 """The width of a page that is not written to a terminal."""
 
@@ -312,21 +339,9 @@ def format_trace(
     glyphs = UNICODE if unicode else ASCII
     terminal = Terminal(max(width or PIPED, 40), colour, glyphs)
     options = options or TableOptions()
-    _check_options(by, options)
+    check_table_options(by, options)
     page = _format_page(trace, by, terminal, options)
     return render_lines(page, colour)
-
-
-def _check_options(by: By, options: TableOptions) -> None:
-    """Raise `ValueError` for a key or a column that the table does not have."""
-    keys, names = (
-        (MODULE_KEYS, MODULE_COLUMNS) if by == "module" else (OP_KEYS, OP_COLUMNS)
-    )
-    if options.sort and options.sort not in keys:
-        raise ValueError(f"a table by {by} is sorted by {', '.join(keys)}")
-    for name in options.columns:
-        if name not in names:
-            raise ValueError(f"no column {name!r}; there is {', '.join(names)}")
 
 
 def _format_page(

@@ -1,0 +1,77 @@
+"""A model that is given one sample where it was given batches before."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.program_run import Program, format_shape
+from shapewright.findings.finding import Fix, Related
+from shapewright.operators.failed_calls import Failure
+from shapewright.record.ops import Fact, ModuleCall, collect_leaves
+
+
+@dataclass(frozen=True, slots=True)
+class _SingleSample:
+    """A call of a model with one sample, and an earlier call with a batch of them."""
+
+    call: ModuleCall
+    fact: Fact
+    place: int
+    earlier: ModuleCall
+    batch: Fact
+
+
+def _find_single_sample(program: Program, op: int) -> _SingleSample | None:
+    """Return the outermost call of a model around an op, if an argument lacks the first
+    dim that it had in an earlier call.
+    """
+    calls = program.trace.calls
+    script = bool(calls) and not any(calls[0].inputs)
+    around = [
+        call
+        for call in calls
+        if call.ops[0] <= op < call.ops[1] and (call.index > 0 or not script)
+    ]
+    if not around:
+        return None
+    call = around[0]
+    for earlier in calls[: call.index]:
+        if earlier.path != call.path or earlier.parent != call.parent:
+            continue
+        pairs = zip(call.inputs[0], earlier.inputs[0], strict=False)
+        for place, (mine, other) in enumerate(pairs):
+            if not isinstance(mine, Fact) or not isinstance(other, Fact):
+                continue
+            if len(other.shape) > 1 and mine.shape == other.shape[1:]:
+                return _SingleSample(call, mine, place, earlier, other)
+        if any(collect_leaves(earlier.inputs)):
+            return None
+    return None
+
+
+def suggest_batch_of_one(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `model(x.unsqueeze(0))` where the model had batches before."""
+    single = _find_single_sample(program, failure.op)
+    where = program.call_at(single.call.span) if single is not None else None
+    if single is None or where is None or single.place >= len(where[1].args):
+        return
+    argument = where[1].args[single.place]
+    if not isinstance(argument, ast.Starred):
+        yield append_method(where[0], argument, ".unsqueeze(0)")
+
+
+def describe_single_sample(program: Program, failure: Failure) -> Related | None:
+    """Return where a model is given one sample, and what it was given before."""
+    single = _find_single_sample(program, failure.op)
+    if single is None or single.call.span is None:
+        return None
+    name = f"`{single.call.path or single.call.class_name}`"
+    line = f" at line {single.earlier.span.line}" if single.earlier.span else ""
+    return Related(
+        single.call.span,
+        f"{name} is given one sample {format_shape(single.fact)} here, and a batch"
+        f" {format_shape(single.batch)}{line}",
+    )

@@ -1,0 +1,109 @@
+"""Crops: a table, a mask or an edge that is longer than what it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.suspect_lines import iter_other_operands
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.record.ops import Fact, collect_leaves
+
+
+def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
+    """Cut a table or a mask to the size of its counterpart: `pos[:, :x.size(1)]`.
+
+    `table`: only what is no work of the input; else only what is.
+    """
+    op = program.trace.ops[failure.op]
+    if len(op.inputs) != 2:
+        return
+    node = program.node(op.span)
+    places = find_tensor_expressions(program, op)
+    for at, place in enumerate(places):
+        mine, other = op.inputs[at], op.inputs[1 - at]
+        lacking = _find_larger_dims(mine, other)
+        if place is None or node is None or not lacking:
+            continue
+        if _is_table(program, mine) != table:
+            continue
+        if not table and not _is_trimmed(mine, other, lacking):
+            continue
+        known = iter_other_operands(program, failure, at)
+        items = []
+        for dim in range(max(lacking) + 1):
+            if dim not in lacking:
+                items.append(":")
+                continue
+            back = dim - len(mine.shape)
+            size = str(other.shape[back])
+            if known is not None:
+                size = f"{known[1]}.size({back})"
+            items.append(f":{size}")
+        yield append_method(node[0], place[0], f"[{', '.join(items)}]")
+
+
+def _is_table(program: Program, fact: Fact) -> bool:
+    """Return whether a tensor is computed from no data, as a parameter or a mask is:
+    from nothing that the program or its script gives to a model.
+    """
+    data = _collect_data(program)
+    waiting, seen = [fact], {fact.tensor}
+    while waiting:
+        ancestor = waiting.pop()
+        if ancestor.tensor in program.states:
+            continue
+        if ancestor.tensor in data:
+            return False
+        maker = program.producers.get(ancestor.tensor)
+        if maker is None:
+            continue
+        new = [operand for operand in maker.inputs if operand.tensor not in seen]
+        seen.update(operand.tensor for operand in new)
+        waiting += new
+    return True
+
+
+def _collect_data(program: Program) -> set[int]:
+    """Return the tensors that the models of a program are given."""
+    calls = program.trace.calls
+    script = bool(calls) and not any(calls[0].inputs)
+    return {
+        leaf.tensor
+        for call in calls
+        if call.parent is None or (script and call.parent == 0)
+        for value in (*call.inputs[0], *call.inputs[1].values())
+        for leaf in collect_leaves(value)
+    }
+
+
+def _is_trimmed(mine: Fact, other: Fact, lacking: list[int]) -> bool:
+    """Return whether a tensor exceeds another one by the edges that convolutions and
+    windows leave over, in dims that are neither the batch nor the channels.
+    """
+    return all(
+        dim > 1 and other.shape[dim - len(mine.shape)] >= SHARE_KEPT * mine.shape[dim]
+        for dim in lacking
+    )
+
+
+SHARE_KEPT = 0.75
+"""How much of a dim a crop leaves: the edges of a few convolutions without padding."""
+
+
+def _find_larger_dims(mine: Fact, other: Fact) -> list[int]:
+    """Return the dims that are longer than another tensor's; empty if any of them is
+    shorter.
+    """
+    larger_dims = []
+    for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
+        own_size, other_size = mine.shape[-back], other.shape[-back]
+        if own_size == other_size or 1 in (own_size, other_size):
+            continue
+        if own_size < other_size:
+            return []
+        larger_dims.append(len(mine.shape) - back)
+    return larger_dims

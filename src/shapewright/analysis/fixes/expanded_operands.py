@@ -1,0 +1,74 @@
+"""Fixes for an operand with one sample where the others have a batch: a class token,
+the queries of a decoder, a first state.
+
+Another size where it is made would hold for one batch only, and for a parameter learn
+something else for each sample.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.suspect_lines import write_size
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import HIDDEN_STATE_SHAPE
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.record.ops import Op, collect_leaves
+
+
+def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `token.expand(x.size(0), -1, -1)` for a token of one sample."""
+    op = program.trace.ops[failure.op]
+    nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
+        return
+    text, call = text_and_node
+    if not any(nodes) and isinstance(call, ast.Call):
+        nodes = list(call.args)  # of a layer that turns them first
+    for at, dim, size in dict.fromkeys(_iter_single_dims(failure, op)):
+        node = nodes[at] if at < len(nodes) else None
+        rank = len(op.inputs[at].shape)
+        if node is None or rank < 2:
+            continue
+        sizes = ["-1"] * rank
+        written = write_size(program, failure, text, node, size)
+        sizes[_get_written_dim(program, op, dim)] = written
+        method = f".expand({', '.join(sizes)})"
+        if failure.unmet is not None and failure.unmet.code == HIDDEN_STATE_SHAPE:
+            # A state is read as it lies: a GPU refuses an expanded one.
+            method = f".repeat({', '.join('1' if s == '-1' else s for s in sizes)})"
+        yield append_method(text, node, method)
+
+
+def _iter_single_dims(failure: Failure, op: Op) -> Iterator[tuple[int, int, int]]:
+    """Yield (input, dim, size) for each dim of size 1 that would fit with more."""
+    for repair in failure.repairs:
+        if repair.kind != "size" or repair.dim is None or type(repair.old) is not int:
+            continue
+        if repair.old == 1 < repair.new:
+            yield repair.tensor, repair.dim, repair.new
+        if repair.new == 1 < repair.old:
+            rank = len(op.inputs[repair.tensor].shape)
+            for at, fact in enumerate(op.inputs):
+                if len(fact.shape) == rank and fact.shape[repair.dim] == 1:
+                    yield at, repair.dim, repair.old
+
+
+def _get_written_dim(program: Program, op: Op, dim: int) -> int:
+    """Return the dim of what the program hands to a layer, which may lay its inputs out
+    with the time first.
+    """
+    layer = program.layer(op)
+    handed = collect_leaves([*layer.inputs]) if layer is not None else []
+    for fact in handed:
+        turned = (*reversed(fact.shape[:2]), *fact.shape[2:])
+        if fact.shape[:2] != turned[:2] and dim < 2:
+            shapes = [operand.shape for operand in op.inputs]
+            if fact.shape not in shapes and turned in shapes:
+                return 1 - dim
+    return dim

@@ -1,0 +1,129 @@
+"""Find terms of a loss that train nothing, and distillation that trains the teacher."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
+from shapewright.analysis.hazards.loss_terms import (
+    PRODUCTS,
+    find_ancestors,
+    find_base,
+    find_terms,
+    iter_losses,
+)
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import (
+    TEACHER_WITH_GRAPH,
+    TERM_WITHOUT_GRAPH,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+STEPS = operators_with("compares_elements", "returns_indices", "finds_nonzero") | {
+    "<", "<=", ">", ">=", "==", "!=",
+}  # fmt: skip
+"""Calls whose results change in steps: no gradient passes."""
+LOGARITHMS = frozenset({"log_softmax", "log", "logsigmoid"})
+CHOICES = frozenset({"softmax", "sigmoid", "exp"})
+TEACHER = re.compile(r"teacher|momentum_(?:encoder|model)|ema_(?:model|out)", re.I)
+STUDENT = re.compile(r"student", re.I)
+FARTHEST = 24
+
+
+@looks_for(TERM_WITHOUT_GRAPH)
+def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
+    """Find terms of a loss that follow from a comparison of what a model returned."""
+    seen: set[int] = set()
+    for loss in iter_losses(scene):
+        if not loss.requires_grad:
+            continue
+        for term in find_terms(scene, loss):
+            fact = term.fact
+            if fact.requires_grad or not term.factor or fact.tensor in seen:
+                continue
+            seen.add(fact.tensor)
+            call = _find_step(scene, fact)
+            if call is not None and call.op.span is not None:
+                yield _report_term(scene, call)
+
+
+def _find_step(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the call at which the graph of a term ends."""
+    for call in find_ancestors(scene, fact, FARTHEST).values():
+        tracked = [part for part in call.op.inputs if part.requires_grad]
+        if call.name in STEPS and tracked:
+            return call
+    return None
+
+
+def _report_term(scene: HazardContext, call: OperatorCall) -> Finding:
+    at = next(i for i, part in enumerate(call.op.inputs) if part.requires_grad)
+    name = scene.words(call.op)[at]
+    message = (
+        f"a term of the loss has no gradient: {scene.operation(call.op)} of {name}"
+        " gives truths or numbers that change in steps, so the term trains nothing"
+    )
+    return scene.finding(
+        TERM_WITHOUT_GRAPH,
+        call.op,
+        message,
+        (call.op, "the graph ends here: a difference, `relu` or a sigmoid has one"),
+    )
+
+
+@looks_for(TEACHER_WITH_GRAPH)
+def find_trained_teachers(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses of a student that send gradients into its teacher."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.op.span is None or call.op.span in seen or len(call.op.inputs) < 2:
+            continue
+        if not all(fact.requires_grad for fact in call.op.inputs[:2]):
+            continue
+        if call.name in ALL_LOSSES or _is_cross_entropy(scene, call):
+            names = [_name_side(scene, call, at) for at in (0, 1)]
+            teachers = [bool(TEACHER.search(name)) for name in names]
+            if teachers[0] == teachers[1] or not any(teachers):
+                continue
+            at = teachers.index(True)
+            if STUDENT.search(names[at]):
+                continue
+            seen.add(call.op.span)
+            yield _report_teacher(scene, call, at)
+
+
+def _is_cross_entropy(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a product is one of probabilities and logarithms of others."""
+    if call.name not in PRODUCTS:
+        return False
+    makers = [scene.maker(find_base(scene, fact)) for fact in call.op.inputs[:2]]
+    names = [maker.name if maker is not None else "" for maker in makers]
+    return any(name in LOGARITHMS for name in names) and any(
+        name in CHOICES for name in names
+    )
+
+
+def _name_side(scene: HazardContext, call: OperatorCall, at: int) -> str:
+    """Return the words for an operand and the module that made it."""
+    fact = call.op.inputs[at]
+    makers = find_ancestors(scene, fact, 4).values()
+    modules = [maker.op.module or "" for maker in makers]
+    return " ".join([scene.words(call.op)[at], *modules])
+
+
+def _report_teacher(scene: HazardContext, call: OperatorCall, at: int) -> Finding:
+    names = scene.words(call.op)
+    message = (
+        f"{names[at]} carries a graph, so this loss also trains the teacher towards"
+        f" {names[1 - at]}"
+    )
+    return scene.finding(
+        TEACHER_WITH_GRAPH,
+        call.op,
+        message,
+        (call.op, f"{names[at]} is a target here: `detach()` it"),
+    )

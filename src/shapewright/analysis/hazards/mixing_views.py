@@ -1,0 +1,249 @@
+"""Find views that put the size of a dim where its elements are not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from math import prod
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.flattened_channels import find_flattened_channels
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axes import Axis, RegroupedDims
+from shapewright.analysis.provenance.axis_flow import get_length
+from shapewright.findings.codes import (
+    BATCH_AXIS,
+    VIEW_MIXES_DIMS,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.record.ops import Fact, Op
+
+JOINS = operators_with("concatenates")
+SMALL = 4
+"""An axis of this size or less may well equal another number of the program."""
+
+
+@looks_for(VIEW_MIXES_DIMS)
+def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
+    """Find reshapes that put an axis's size in another place than its elements."""
+    for op, block in scene.flow.recuts:
+        if op.span is None:
+            continue
+        moved = None if _is_skewed(scene, op, block) else _find_moved_axis(block)
+        joined = moved is not None and block.axes[0].kind == "parts"
+        cat = _find_joining_cat(scene, op.inputs[0], block) if joined else None
+        if moved is not None and cat is not None and scene.is_batch((moved,)):
+            yield _report_parts(scene, cat, op)
+        elif moved is not None and not _is_written_as_cut(scene, op, block):
+            yield _report_move(scene, op, block, moved)
+        elif _has_mixed_rows(scene, op, block):
+            yield _report_cut(scene, op, block)
+        elif _has_mixed_channels(block):
+            yield _report_channels(scene, op, block)
+    yield from find_flattened_channels(scene)
+
+
+def _find_moved_axis(block: RegroupedDims) -> Axis | None:
+    """Return the axis that a reshape moved, as far as the sizes show it, or None."""
+    axes = block.axes
+    if len(axes) < 2 or not any(axis.data for axis in axes):
+        return None
+    if any(axis.kind == "changed" and (axis.explicit or not axis.of) for axis in axes):
+        return None  # padded, or a slice of what was put together: a relative shift
+    if len({id(axis.root) for axis in axes}) == 1:
+        return None  # pieces of one axis, as where a diagonal is cut away
+    sizes = [get_length(dim) for dim in block.dims]
+    kept = {id(axis) for dim in block.dims for axis in dim if len(dim) == 1}
+    for axis in axes:
+        if id(axis) in kept or axis.size not in sizes or axis.size < 2:
+            continue
+        if not axis.data and axis.size <= SMALL:
+            continue
+        if block.aligned and (axis.size <= SMALL or not _is_mixed(block)):
+            continue
+        if axis.kind == "part" and id(axis.of) in kept:
+            continue
+        return axis
+    return None
+
+
+def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
+    """Return whether a slice of the result follows, as when a view shifts relative
+    position scores.
+    """
+    out = op.outputs[0]
+    for user in scene.users.get(out.tensor, ()):
+        if user.name in ("[]", "narrow", "index_select", "slice") and user.dims[0]:
+            after = user.op.outputs[0].shape
+            if len(after) == len(out.shape) and user.op.outputs[0] != out:
+                return any(after[d] != out.shape[d] for d in range(*block.after))
+    return False
+
+
+def _is_mixed(block: RegroupedDims) -> bool:
+    """Return whether parts of a data axis are merged with other axes, or the whole axis
+    is moved.
+
+    Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
+    """
+    if sorted(map(get_length, block.dims)) == sorted(axis.size for axis in block.axes):
+        return True
+    whole = {id(axis) for axis in block.axes}
+    return any(
+        axis.kind == "part" and axis.data and id(axis) not in whole
+        for dim in block.dims
+        if len(dim) > 1
+        for axis in dim
+    )
+
+
+def _is_written_as_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
+    """Return whether the program cuts an axis by `//` to join its parts with the next,
+    as where `(B, T, C)` becomes `(B, T // 8, 8 * C)`: sizes may agree by chance.
+    """
+    where = scene.program.call_at(op.span) if block.aligned else None
+    if where is None:
+        return False
+    text, call = where
+    sizes = call.args
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = sizes[0].elts
+    if len(sizes) != len(op.outputs[0].shape):
+        return False
+    cut = _find_definition(text, sizes[block.after[0]])
+    return isinstance(cut, ast.BinOp) and isinstance(cut.op, ast.FloorDiv)
+
+
+def _find_definition(text: SourceText, size: ast.expr) -> ast.expr:
+    """Return what a name was given in the same function, other expressions as such."""
+    function = text.around(size, ast.FunctionDef)
+    if not isinstance(size, ast.Name) or function is None:
+        return size
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == size.id
+            for target in node.targets
+        ):
+            return node.value
+    return size
+
+
+def _has_mixed_rows(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
+    """Return whether rows of the result mix elements of different samples."""
+    axes = block.axes
+    if block.before[0] != 0 or block.aligned or len(axes) < 2:
+        return False
+    if not scene.model or not scene.is_batch((axes[0],)) or axes[0].size < 2:
+        return False
+    return op.inputs[0].dtype.startswith(("float", "bfloat")) and any(
+        axis.kind == "feature" for axis in axes
+    )
+
+
+def _has_mixed_channels(block: RegroupedDims) -> bool:
+    """Return whether tokens with their features in the last dim become an image with
+    its channels in front: `(B, H * W, C)` viewed as `(B, C, H, W)`.
+    """
+    sizes = [get_length(dim) for dim in block.dims]
+    if len(block.axes) < 2 or len(sizes) < 3 or block.axes[-1].kind != "feature":
+        return False
+    features, tokens = block.axes[-1].size, prod(axis.size for axis in block.axes[:-1])
+    sides = sizes[-2] * sizes[-1]
+    prefixes = [prod(sizes[:at]) for at in range(1, len(sizes))]
+    return (
+        any(axis.data for axis in block.axes[:-1])
+        and min(sizes[-2:]) > 1
+        and tokens % sides == 0
+        and sizes[-3] % features == 0
+        and tokens not in prefixes
+    )
+
+
+def _report_channels(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    features = block.axes[-1].size
+    message = (
+        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)}"
+        f" moves no elements: the {features} features of each token, which lie side by"
+        " side, become pixels"
+    )
+    return scene.finding(
+        VIEW_MIXES_DIMS, op, message, (op, "transpose the features to the front first")
+    )
+
+
+def _report_move(
+    scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis
+) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    old = _find_input_dim(scene, op, axis)
+    new = block.after[0] + [get_length(dim) for dim in block.dims].index(axis.size)
+    name = scene.names(op)[0].rsplit(" (", 1)[0]
+    message = (
+        f"{scene.operation(op)} of {name} {format_shape(before)} to"
+        f" {format_shape(after)} moves no elements: dim {new} is as long as dim {old}"
+        " was, but counts others"
+    )
+    reason = (
+        f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
+    )
+    return scene.finding(
+        VIEW_MIXES_DIMS, op, message, (op, f"{reason}; transpose or permute moves it")
+    )
+
+
+def _find_joining_cat(
+    scene: HazardContext, fact: Fact, block: RegroupedDims
+) -> Op | None:
+    """Return the `cat` along dim 0 that joined the parts, or None."""
+    for _ in range(STEPS):
+        op = scene.program.producers.get(fact.tensor)
+        if op is None or not op.inputs:
+            return None
+        if op.name.rpartition(".")[2] in JOINS:
+            first = scene.flow.of(op.outputs[0])[0][0]
+            return op if first is block.axes[0] else None
+        fact = op.inputs[0]
+    return None
+
+
+STEPS = 12
+"""Ops between a `cat` and the view that pairs its rows."""
+
+
+def _report_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
+    """Report parts joined along the batch but viewed as if along the features."""
+    names = ", ".join(scene.names(cat))
+    message = (
+        f"{scene.operation(cat)} of {names} puts the samples of the parts after each"
+        f" other, but the view to {format_shape(op.outputs[0])} takes neighbours of one"
+        " part together"
+    )
+    return scene.finding(
+        BATCH_AXIS,
+        cat,
+        message,
+        (op, "adjacent rows are merged into one row here"),
+    )
+
+
+def _find_input_dim(scene: HazardContext, op: Op, axis: Axis) -> int:
+    """Return the dim of the input that holds an axis."""
+    for at, dim in enumerate(scene.flow.of(op.inputs[0])):
+        if any(part is axis for part in dim):
+            return at
+    return 0
+
+
+def _report_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    count = block.axes[0].size
+    message = (
+        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)} puts"
+        f" elements of several samples in one row: {count} samples become"
+        f" {after.shape[0]} rows"
+    )
+    return scene.finding(VIEW_MIXES_DIMS, op, message)

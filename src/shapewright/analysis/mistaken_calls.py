@@ -1,0 +1,163 @@
+"""Calls and indices of what is another thing than the line takes it for: `net.module()`
+calls a module that was to be read, `sample["image"]` names a field of a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.program_run import Program, format_shape
+from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.record.ops import Op
+
+WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
+ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
+INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """What a line takes for something else: a sentence, places and edits."""
+
+    message: str
+    related: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+def explain_mistaken_call(program: Program, finding: Finding) -> Finding:
+    """Return the finding on an error with its cause, if a line takes a module for a
+    method, or a tensor for a dict.
+    """
+    cause = _find_cause(program, finding)
+    if cause is None:
+        return finding
+    first = finding.torch_message or finding.message.partition(": ")[2]
+    related = (*cause.related, *finding.related)
+    return replace(finding, message=cause.message, torch_message=first, related=related)
+
+
+def suggest_meant(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield the edits that make such a line read what it means."""
+    cause = _find_cause(program, finding)
+    if cause is not None:
+        yield from cause.fixes
+
+
+def _find_cause(program: Program, finding: Finding) -> _Cause | None:
+    """Return the cause of an error, or None for other errors."""
+    text_and_node = program.node(finding.span)
+    if text_and_node is None:
+        return None
+    text, node = text_and_node
+    messages = f"{finding.message} {finding.torch_message}"
+    missing = WITHOUT_INPUT.search(messages)
+    if missing is not None and isinstance(node, ast.Call):
+        return _explain_call_without_input(text, node, missing[1])
+    if ONE_STATE.search(messages) is not None:
+        return _explain_single_state(program, finding)
+    if any(part in messages for part in INDICES) and isinstance(node, ast.Subscript):
+        return _explain_name_as_index(program, text, node)
+    return None
+
+
+def _explain_call_without_input(
+    text: SourceText, call: ast.Call, kind: str
+) -> _Cause | None:
+    """Explain `net.module()`, which runs the module instead of reading it."""
+    name = get_dotted_name(call.func)
+    if call.args or call.keywords or "." not in name:
+        return None
+    message = (
+        f"`{name}()` calls `{name}`, a `{kind}`, without an input: it is no method"
+    )
+    message += " but the module itself"
+    inner, span = text.span(call.func), text.span(call)
+    end = Span(
+        span.file, inner.end_line, inner.end_column, span.end_line, span.end_column
+    )
+    return _Cause(message, (), (Fix("fits", f"`{name}`", (Edit(end, ""),)),))
+
+
+# -- one state of a cell that has two --------------------------------------------------
+
+
+def _explain_single_state(program: Program, finding: Finding) -> _Cause | None:
+    """Explain an LSTM cell that is given its hidden state without its cell state."""
+    ops = reversed(program.trace.ops)
+    op = next((o for o in ops if o.span == finding.span), None)
+    spans = [frame.span for frame in reversed(op.frames)] if op is not None else []
+    shape = format_shape(op.inputs[-1]) if op is not None and op.inputs else ""
+    for span in dict.fromkeys([finding.span, *spans]):
+        text_and_call = program.call_at(span)
+        arguments = text_and_call[1].args if text_and_call is not None else []
+        if text_and_call is None or len(arguments) != 2:
+            continue
+        text, call = text_and_call
+        state = text.written(arguments[1])
+        cell = text.written(call.func)
+        message = f"`{cell}` takes the pair (h, c) of hidden and cell state, as an LSTM"
+        message += f" has two, but `{state}` is one tensor {shape}".rstrip()
+        new = f"({state}, torch.zeros_like({state}))"
+        fix = Fix("fits", f"`{new}`", (Edit(text.span(arguments[1]), new),))
+        place = [Related(span, "the state is handed over here")] if span else []
+        return _Cause(message, tuple(place), (fix,))
+    return None
+
+
+# -- a field of a tensor ---------------------------------------------------------------
+
+
+def _explain_name_as_index(
+    program: Program, text: SourceText, node: ast.Subscript
+) -> _Cause | None:
+    """Explain `sample["image"]` where the batch is a tensor of numbers."""
+    key = node.slice
+    if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+        return None
+    span = text.span(node)
+    op = next((op for op in reversed(program.trace.ops) if op.span == span), None)
+    if op is None or not op.inputs:
+        return None
+    name, shape = text.written(node.value), format_shape(op.inputs[0])
+    message = f"`{name}` is a tensor {shape}, which has no field `{key.value}`"
+    related: list[Related] = []
+    fixes: list[Fix] = []
+    if _is_collated_number(program, op):
+        message += ": each item of the data set is a number, not a dict"
+        for where, statement in _iter_early_returns(program):
+            line = where.line_of(statement)
+            words = f"`{line}` ends here, above the lines that follow"
+            related.append(Related(where.span(statement), words))
+            edit = cut_lines(where, statement)
+            fixes.append(Fix("fits", f"without `{line}`", (edit,)))
+    return _Cause(message, tuple(related), tuple(fixes))
+
+
+def _is_collated_number(program: Program, op: Op) -> bool:
+    """Return whether the operand of a call was collated from numbers."""
+    fact = op.inputs[0]
+    maker = program.producers.get(fact.tensor)
+    if maker is None or len(fact.shape) != 1:
+        return False
+    return maker.name.rpartition(".")[2] in ("tensor", "stack")
+
+
+def _iter_early_returns(program: Program) -> Iterator[tuple[SourceText, ast.Return]]:
+    """Yield the statements that return a number above lines which never run."""
+    for file in program.trace.sources:
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            if text is None or not isinstance(node, ast.FunctionDef):
+                continue
+            for statement in node.body[:-1]:
+                if isinstance(statement, ast.Return) and isinstance(
+                    statement.value, ast.Constant
+                ):
+                    yield text, statement

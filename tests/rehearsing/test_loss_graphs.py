@@ -1,0 +1,147 @@
+"""Terms of a loss without a graph, teachers with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+model, teacher = nn.Linear(4, 3), nn.Linear(4, 3)
+parameters = [*model.parameters(), *teacher.parameters()]
+optimizer = torch.optim.SGD(parameters, lr=0.1)
+for step in range(2):
+    x, labels = torch.randn(16, 4), torch.randint(0, 3, (16,))
+    logits, limit = model(x), 0.5
+    task = F.cross_entropy(logits, labels)
+    teacher_logits = teacher(x)
+    teacher_loss = F.cross_entropy(teacher_logits, labels)
+    {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+WITHOUT_GRAPH = {
+    "a mask": "loss = task + 0.01 * (logits > limit).float().mean()",
+    "an accuracy": "loss = task + (logits.argmax(1) != labels).float().mean()",
+    "a count": (
+        "wrong = torch.lt(logits.softmax(1).max(1).values, 0.5); "
+        "penalty = wrong.float().sum() / 16; loss = task + 0.1 * penalty"
+    ),
+    "subtracted": "loss = task; loss = loss - 0.2 * (logits.abs() < 1).float().mean()",
+}
+QUIET = {
+    "relu": "loss = task + 0.01 * F.relu(logits - limit).mean()",
+    "a masked term": "loss = task + (logits * (logits > limit).float()).mean()",
+    "detached": "loss = task + (logits.detach() > limit).float().mean()",
+    "a constant": "loss = task + 0.1 * torch.tensor(3.0)",
+    "of the data": "loss = task + (x > 0).float().mean()",
+    "where": "loss = torch.where(logits > 0, logits, -logits).mean() + task",
+    "printed": "loss = task; print((logits.argmax(1) == labels).float().mean().item())",
+}
+TRAINED = {
+    "kl": (
+        "loss = task + F.kl_div(logits.log_softmax(1), teacher_logits.softmax(1), "
+        "reduction='batchmean') + teacher_loss"
+    ),
+    "by hand": (
+        "teacher_probs = teacher_logits.softmax(1); "
+        "kd = -(teacher_probs * logits.log_softmax(1)).sum(1).mean(); "
+        "loss = task + kd + teacher_loss"
+    ),
+    "mse": "loss = task + F.mse_loss(logits, teacher_logits) + teacher_loss",
+    "soft labels": (
+        "loss = F.cross_entropy(logits, teacher_logits.softmax(1)) + teacher_loss"
+    ),
+}
+FIXED = {
+    "detached": "loss = task + F.mse_loss(logits, teacher_logits.detach())",
+    "no grad": (
+        "with torch.no_grad(): teacher_logits = teacher(x)\n"
+        "    loss = task + F.mse_loss(logits, teacher_logits) + teacher_loss"
+    ),
+    "the teacher's own loss": "loss = task + teacher_loss",
+    "no teacher by name": (
+        "other = teacher_logits * 1; loss = task + F.mse_loss(logits, other)"
+    ),
+}
+
+
+def codes(folder: Path, loss: str) -> list[str]:
+    report = rehearsed(folder, SCRIPT.replace("{loss}", loss))
+    assert report.complete
+    return [each.code for each in report.findings if each.severity == "warning"]
+
+
+@pytest.mark.parametrize("case", WITHOUT_GRAPH)
+def test_a_term_without_a_graph_is_told(case: str, tmp_path: Path) -> None:
+    assert codes(tmp_path, WITHOUT_GRAPH[case]).count("term-without-graph") == 1
+
+
+@pytest.mark.parametrize("case", QUIET)
+def test_a_term_with_a_graph_is_not_told(case: str, tmp_path: Path) -> None:
+    assert "term-without-graph" not in codes(tmp_path, QUIET[case])
+
+
+@pytest.mark.parametrize("case", TRAINED)
+def test_a_teacher_with_a_graph_is_told(case: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.replace("{loss}", TRAINED[case]))
+    (finding,) = report.findings
+    assert finding.code == "teacher-with-graph"
+    assert finding.fixes[0].checked
+    assert ".detach()" in finding.fixes[0].edits[0].text
+
+
+@pytest.mark.parametrize("case", FIXED)
+def test_a_teacher_without_a_graph_is_not_told(case: str, tmp_path: Path) -> None:
+    assert "teacher-with-graph" not in codes(tmp_path, FIXED[case])
+
+
+EINSUM = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.A = nn.Parameter(torch.randn(5, 5))
+
+    def forward(self, x):
+        return {call}
+
+model = Net()
+model({x}).sum().backward()
+"""
+DIAGONALS = {
+    "batched": ("torch.einsum('dd,bcd->bcd', self.A, x)", "torch.randn(2, 3, 5)"),
+    "last": ("torch.einsum('bi,ii->bi', x, self.A)", "torch.randn(2, 5)"),
+    "summed": ("torch.einsum('bi,ii->b', x, self.A)", "torch.randn(2, 5)"),
+}
+PLAIN = {
+    "product": ("torch.einsum('dk,bk->bd', self.A, x)", "torch.randn(2, 5)"),
+    "diagonal": ("x * torch.einsum('ii->i', self.A)", "torch.randn(2, 5)"),
+    "trace": ("x * torch.einsum('ii', self.A)", "torch.randn(2, 5)"),
+    "of data": ("torch.einsum('bii,b->bi', x, self.A[0, :2])", "torch.randn(2, 5, 5)"),
+}
+
+
+@pytest.mark.parametrize("case", DIAGONALS)
+def test_a_product_with_a_diagonal_is_told(case: str, tmp_path: Path) -> None:
+    call, x = DIAGONALS[case]
+    report = rehearsed(tmp_path, EINSUM.format(call=call, x=x))
+    (finding,) = report.findings
+    assert finding.code == "diagonal-only"
+    assert "`Net.A` (5, 5)" in finding.message or "`A` (5, 5)" in finding.message
+
+
+@pytest.mark.parametrize("case", PLAIN)
+def test_other_equations_are_not_told(case: str, tmp_path: Path) -> None:
+    call, x = PLAIN[case]
+    assert rehearsed(tmp_path, EINSUM.format(call=call, x=x)).findings == ()
