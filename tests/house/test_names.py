@@ -35,12 +35,12 @@ VERBS = """
     exchange expand explain extend feed fill filter find fit fix flatten fold follow
     format from gather get group hint hold ignore indent index infer iter join label
     lay learn leave list load make mark match measure mend merge move multiply name
-    narrow negate nest pad paint pair parse permute pick plan print probe prove put quote raise rank
-    read record refuse register rehearse rename render repair replace replay report
-    reproduce resize restrict rewrite round run save scale scan select settle
-    shift shorten show shrink simplify slice solve sort split spread squeeze stack style
-    strip substitute suggest summarise swap take tell trace try unload vectorise
-    visit with wrap write
+    narrow negate nest pad paint pair parse permute pick plan print probe prove put
+    quote raise rank read record refuse register rehearse rename render repair replace
+    replay report reproduce resize restrict rewrite round run save scale scan select
+    settle shift shorten show shrink simplify slice solve sort split spread squeeze
+    stack style strip substitute suggest summarise swap take tell trace try unload
+    vectorise visit with wrap write
 """
 """How the name of a function begins; a conversion or a copy, with a preposition."""
 

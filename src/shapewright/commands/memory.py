@@ -14,7 +14,7 @@ from shapewright.analysis.memory.device_memory import (
     find_workspace,
 )
 from shapewright.analysis.memory.largest_batch import (
-    extrapolate_events,
+    estimate_events,
     find_largest_batch,
 )
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
@@ -279,7 +279,7 @@ class _Step:
         def predict(size: int) -> int | None:
             nearest = sorted(known, key=lambda n: abs(n - size))[:2]
             runs = [(n, known[n].events.events) for n in nearest]
-            events = extrapolate_events(runs, size)
+            events = estimate_events(runs, size)
             if events is None or first.total is None:
                 return None
             return replace(first.total, reserved=replay_allocator(events).reserved).high

@@ -61,7 +61,7 @@ def find_largest_batch(
             size = 2 * start if fitting else max(start // 2, 1)
         elif predict is not None:
             end = failing or FARTHEST * max(size, 1)
-            predicted = _search_predictions(predict, fitting, end, capacity)
+            predicted = _find_predicted_size(predict, fitting, end, capacity)
             size = size if predicted is None else predicted
         size = max(size, fitting + 1)
         if failing is not None:
@@ -92,7 +92,7 @@ def _estimate_size(tried: dict[int, int], capacity: int) -> int | None:
     return int(first + (capacity - tried[first]) // slope)
 
 
-def _search_predictions(
+def _find_predicted_size(
     predict: Callable[[int], int | None], fitting: int, failing: int, capacity: int
 ) -> int | None:
     """Return the largest size that is predicted to fit; None without predictions."""
@@ -108,7 +108,7 @@ def _search_predictions(
     return fitting
 
 
-def extrapolate_events(
+def estimate_events(
     runs: Sequence[tuple[int, Sequence[Event]]], size: int
 ) -> list[Event] | None:
     """Return the events of a run at another size, from those of two runs.
