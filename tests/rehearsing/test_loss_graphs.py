@@ -145,3 +145,20 @@ def test_a_product_with_a_diagonal_is_told(case: str, tmp_path: Path) -> None:
 def test_other_equations_are_not_told(case: str, tmp_path: Path) -> None:
     call, x = PLAIN[case]
     assert rehearsed(tmp_path, EINSUM.format(call=call, x=x)).findings == ()
+
+
+def test_models_made_on_one_line_share_a_finding(tmp_path: Path) -> None:
+    text = """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for client in range(3):
+            criterion = nn.CrossEntropyLoss()
+            optimizer.zero_grad()
+            criterion(net(torch.randn(5, 4)), torch.randint(0, 3, (5,))).backward()
+            optimizer.step()
+    """
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "loss-input"
+    assert finding.count == 3

@@ -69,3 +69,32 @@ def test_no_fix_turns_what_ran_before(tmp_path: Path) -> None:
     text = SCRIPT.replace("{layers}", layers).replace("{forward}", forward)
     (finding,) = rehearsed(tmp_path, text.replace("{data}", data)).findings
     assert not any("x.unsqueeze(0)" in fix.message for fix in finding.fixes)
+
+
+MADE = """\
+import torch
+from torch import nn
+
+def make(count):
+    return torch.randn(count, 3), torch.randn(count)
+
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 4)
+
+    def forward(self, groups):
+        first = self.fc(groups[0][0])
+        return first + torch.cat([self.fc(x) for x, _ in groups])
+
+net = Sum()
+groups = [make(3 + 2 * i) for i in range(2)]
+net(groups).sum().backward()
+"""
+
+
+def test_numbers_that_only_make_data_are_no_fix(tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, MADE).findings
+    assert finding.code == "broadcast-mismatch"
+    assert not any("make(" in fix.message for fix in finding.fixes)
+    assert all(edit.span.line < 16 for fix in finding.fixes for edit in fix.edits)

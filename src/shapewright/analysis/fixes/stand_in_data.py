@@ -19,6 +19,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 
 FACTORIES = operators_with("is_sized_factory", "is_range_factory")
+DRAWS = operators_with("is_random") | FACTORIES
 
 
 def has_shared_source(program: Program, failure: Failure) -> bool:
@@ -48,7 +49,7 @@ def make_filter(program: Program) -> Callable[[Fix], bool]:
         and not op.module
         and op.name.rpartition(".")[2] in FACTORIES
     ]
-    known = list(dict.fromkeys(spans))
+    known = list(dict.fromkeys([*spans, *_find_calls_of_makers(program)]))
 
     def is_of_data(fix: Fix) -> bool:
         texts = [program.text(edit.span.file) for edit in fix.edits]
@@ -59,6 +60,34 @@ def make_filter(program: Program) -> Callable[[Fix], bool]:
         )
 
     return is_of_data
+
+
+def make_filter_of_makers(program: Program) -> Callable[[Fix], bool]:
+    """Return a function that tells whether a fix edits nothing but what the program
+    gives to its own functions that make data.
+    """
+    known = list(_find_calls_of_makers(program))
+
+    def is_of_makers(fix: Fix) -> bool:
+        return bool(fix.edits) and all(
+            _is_within(edit.span, known) for edit in fix.edits
+        )
+
+    return is_of_makers
+
+
+def _find_calls_of_makers(program: Program) -> set[Span]:
+    """Return the calls of the program's own functions that make data and call no
+    model.
+    """
+    makers: set[Span] = set()
+    others: set[Span] = set()
+    for op in program.trace.ops:
+        if op.module:
+            others.update(frame.span for frame in op.frames)
+        elif not op.inputs and op.name.rpartition(".")[2] in DRAWS:
+            makers.update(frame.span for frame in op.frames)
+    return makers - others
 
 
 def _is_within(span: Span, spans: list[Span]) -> bool:

@@ -47,6 +47,10 @@ from shapewright.program.spans import Span
 COMMENT = re.compile(r"#\s*shapewright:\s*ignore\[([\w\s,-]+)\]")
 
 
+NUMBERED = re.compile(r"_\d+$")
+"""What a rehearsal appends to the name of a second model of the same class."""
+
+
 def is_ignored_here(program: Program, finding: Finding) -> bool:
     """Return whether a comment names the finding's code, at the end of a line of the
     call or on a line of its own above the call.
@@ -102,7 +106,8 @@ def find_hazards(
                 continue
             if finding.span in unsure and CODES[finding.code].of_shapes:
                 continue
-            key = finding.code, finding.span, strip_numbers(finding.module)
+            module = NUMBERED.sub("", strip_numbers(finding.module))
+            key = finding.code, finding.span, module
             old = findings.get(key)
             if old is None:
                 findings[key] = finding

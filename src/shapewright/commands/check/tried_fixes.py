@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from shapewright.analysis.fixes import DECIDED, GUESSED, FixOption
-from shapewright.analysis.fixes.stand_in_data import make_filter
+from shapewright.analysis.fixes.stand_in_data import make_filter, make_filter_of_makers
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Result, Tried, is_at
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
@@ -133,6 +133,12 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     """
     if any(mend.option.kind in DECIDED for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
+    is_of_makers = make_filter_of_makers(program)
+    mends = [
+        mend
+        for mend in mends
+        if mend.option.kind not in GUESSED or not is_of_makers(mend.fix)
+    ]
     is_of_data = make_filter(program)
     others = [mend for mend in mends if not is_of_data(mend.fix)]
     return others or list(mends)
