@@ -12,6 +12,7 @@ trace           the shape of every tensor of a model or function
 check           its shape errors, and what is likely wrong
 solve           which sizes it accepts
 rehearse        a training function, run without data
+memory          what a step takes, and whether it fits
 explain, draw   an operator or a tensor, drawn
 explaining      explanations of errors in a real run
 assert_shapes   a model's inputs and outputs, in a test
@@ -34,6 +35,7 @@ from shapewright.api import (
     explain,
     explaining,
     formulas,
+    memory,
     options,
     recording,
     rehearse,
@@ -51,6 +53,7 @@ __all__ = [
     "explain",
     "explaining",
     "formulas",
+    "memory",
     "options",
     "recording",
     "rehearse",

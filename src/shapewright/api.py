@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shapewright.commands.explain import Explaining
     from shapewright.commands.targets import Outcome, Progress
     from shapewright.engine.memo import Memo
+    from shapewright.record.memory import Memory
     from shapewright.record.report import Rehearsal, Report
     from shapewright.record.solution import Solution
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -494,6 +495,69 @@ def solve_target(
     from shapewright.commands.solve import solve_command
 
     return solve_command(target, spec, want, timeout, training, prove, arguments, files)
+
+
+def memory(
+    target: Any,
+    *args: Any,
+    optimizer: str = "adamw",
+    device: str = "cpu",
+    training: bool | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    largest_batch: bool = False,
+    **kwargs: Any,
+) -> Memory:
+    """What a step of a model takes, before any of it is allocated.
+
+    Example::
+
+        >>> memory = sw.memory(model, "f32[B=64, 3, 224, 224]", device="A100 40GB")
+        >>> memory.peak.bytes, memory.reserved, memory.verdict
+        (12402558464, 12939427840, 'fits')
+        >>> memory.peak.kinds["activations"]
+        11811160064
+
+    The arguments are those of `trace`. Two steps run on tensors without data: forward,
+    a loss, backward, the optimizer; the second, which finds the optimizer's state, is
+    the one that is told. `optimizer` is one of torch's, as ``"sgd(momentum=0.9)"``, or
+    ``"none"``; `device` is ``"cpu"`` or a GPU, as in `rehearse_script`. `training` is
+    the mode that the model is put into, its own without one; in evaluation, forward
+    runs alone, under `no_grad`. `loss` computes a loss from the output; without one it
+    is the sum of the means. `largest_batch` looks for the largest `B` that fits.
+
+    Nothing of the model is changed. What the program raises is `memory.events.error`.
+    Raises `InputError` for a spec, an optimizer or a device that is not known.
+    """
+    from shapewright.commands.memory import MemoryOptions, measure_model
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
+
+    refuse_target("memory", target)
+    refuse_arguments("memory", target, args, kwargs)
+    settings = MemoryOptions(optimizer, device, training, largest_batch, loss)
+    return measure_model(target, args, kwargs, settings)
+
+
+def measure_target(
+    target: str,
+    spec: str | None = None,
+    *,
+    arguments: Sequence[str] = (),
+    optimizer: str = "adamw",
+    device: str = "cpu",
+    training: bool | None = None,
+    largest_batch: bool = False,
+    timeout: float | None = None,
+    files: ProgramFiles | None = None,
+) -> Memory:
+    """Measure a command-line target, as in ``memory_target("model.py:Net", "f32[8]")``.
+
+    The options are those of `memory`. Raises `InputError` for a target or spec that
+    cannot be used.
+    """
+    from shapewright.commands.memory import MemoryOptions, measure_command
+
+    settings = MemoryOptions(optimizer, device, training, largest_batch)
+    return measure_command(target, spec, settings, timeout, arguments, files)
 
 
 def _run_trace(

@@ -22,7 +22,7 @@ MISTAKES = {
     "help tarce": "no command `tarce`; did you mean `trace`?",
     "tarce": "no command `tarce`; did you mean `trace`?",
     "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve, "
-    "rehearse, completion",
+    "rehearse, memory, completion",
     "completion": "no shell given; there is bash, zsh, fish",
     "completion tcsh": "no completion for `tcsh`; there is bash, zsh, fish",
     "completion bsh": "no completion for `bsh`; did you mean `bash`?",

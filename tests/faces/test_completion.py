@@ -15,7 +15,7 @@ from shapewright.findings.codes import CODES
 
 Printed = pytest.CaptureFixture[str]
 
-COMMANDS = {"trace", "check", "explain", "solve", "rehearse", "completion"}
+COMMANDS = {"trace", "check", "explain", "solve", "rehearse", "memory", "completion"}
 
 
 def complete_in_bash(script: str, words: Sequence[str], folder: Path) -> set[str]:

@@ -31,23 +31,23 @@ VERBS = """
     add align append apply as ask assign attach augment await bind bound build
     cancel carry chain change check choose clamp classify close collect colour
     combine compare compute continue copy count create cut decide decode derive
-    describe detect divide draw drop edit enclose encode escape evaluate exchange
-    expand explain extend feed fill filter find fit fix flatten fold follow format
-    from gather get group hint hold ignore indent index infer iter join label lay learn
-    leave list load make mark match mend merge move multiply name narrow negate nest
-    pad paint pair parse permute pick plan print probe prove put quote raise rank
-    read record refuse register rehearse rename render repair replace report
-    reproduce resize restrict rewrite round run save scale scan select settle
-    shift shorten show shrink simplify slice solve sort split spread squeeze stack style
-    strip substitute suggest summarise swap take tell trace try unload vectorise
-    visit with wrap write
+    describe detect divide draw drop edit enclose encode escape estimate evaluate
+    exchange expand explain extend feed fill filter find fit fix flatten fold follow
+    format from gather get group hint hold ignore indent index infer iter join label
+    lay learn leave list load make mark match measure mend merge move multiply name
+    narrow negate nest pad paint pair parse permute pick plan print probe prove put
+    quote raise rank read record refuse register rehearse rename render repair replace
+    replay report reproduce resize restrict rewrite round run save scale scan select
+    settle shift shorten show shrink simplify slice solve sort split spread squeeze
+    stack style strip substitute suggest summarise swap take tell trace try unload
+    vectorise visit with wrap write
 """
 """How the name of a function begins; a conversion or a copy, with a preposition."""
 
 PREDICATES = ("is", "has", "can")
 
 NOUNS = {
-    "api.py": "assert_shapes explaining formulas options recording",
+    "api.py": "assert_shapes explaining formulas memory options recording",
     "analysis/provenance/axis_flow.py": "follows",
     "cli/main.py": "command main version",
     "cli/parser.py": "seconds",

@@ -7,7 +7,16 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from shapewright.cli import check, completion, explain, output, rehearse, solve, trace
+from shapewright.cli import (
+    check,
+    completion,
+    explain,
+    memory,
+    output,
+    rehearse,
+    solve,
+    trace,
+)
 from shapewright.cli.missing_command import describe_missing_command
 from shapewright.cli.parser import (
     ANYWHERE,
@@ -24,6 +33,7 @@ COMMANDS = {
     "explain": explain,
     "solve": solve,
     "rehearse": rehearse,
+    "memory": memory,
     "completion": completion,
 }
 """All commands, by name: modules with `SUMMARY`, `add_arguments` and `run`."""

@@ -158,7 +158,7 @@ def _read_seconds(text: str) -> float | None:
         return None
 
 
-ANYWHERE = ("trace", "check", "explain", "solve")
+ANYWHERE = ("trace", "check", "explain", "solve", "memory")
 """Commands whose options stand anywhere, and a script's own arguments after `--`."""
 
 _CALL = re.compile(r"-(?!-|o|i(?!\d))[^=]*\[", re.DOTALL)

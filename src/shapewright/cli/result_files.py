@@ -17,7 +17,7 @@ from shapewright.views.renderers import ENDINGS, list_renderers
 if TYPE_CHECKING:
     from shapewright.cli.child_process import Here
 
-_NAMES = {"trace": "a trace", "solution": "a solution"}
+_NAMES = {"trace": "a trace", "solution": "a solution", "memory": "a memory record"}
 
 
 def choose_format(shows: str, options: argparse.Namespace) -> str:

@@ -235,6 +235,34 @@ def is_in_transform() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
+def get_autograd_node() -> Any:
+    """Return the node whose backward runs in this thread, or None; there is no public
+    way to ask.
+    """
+    return torch._C._current_autograd_node()
+
+
+def get_sequence_number() -> int:
+    """Return the number that the next node of autograd gets in this thread.
+
+    A node's own number is private too: the one that was next when its call began.
+    """
+    number: int = torch._C._autograd._get_sequence_nr()
+    return number
+
+
+def count_uses(tensor: torch.Tensor) -> int:
+    """Return how many references torch holds to a tensor; no public API says so."""
+    count: int = tensor._use_count()  # type: ignore[attr-defined]
+    return count
+
+
+def count_storage_uses(tensor: torch.Tensor) -> int:
+    """Return how many tensors and objects share a tensor's storage."""
+    count: int = torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+    return count
+
+
 def is_in_dispatch_mode() -> bool:
     """Return whether a dispatch mode, such as `FakeTensorMode`, is active."""
     return torch._C._len_torch_dispatch_stack() > 0

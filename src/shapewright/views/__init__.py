@@ -4,6 +4,8 @@ Example: ``print(trace)`` is ``terminal.text(trace)``, and a notebook shows
 ``notebook.html(trace)``.
 """
 
+from shapewright.record.memory import Memory
+from shapewright.record.memory import renderers as memory_renderers
 from shapewright.record.report import Report
 from shapewright.record.report import renderers as report_renderers
 from shapewright.record.solution import Solution
@@ -57,6 +59,11 @@ def _render_solution(solution: Solution) -> str:
     return text
 
 
+def _render_memory(memory: Memory) -> str:
+    text: str = render("memory", "text", memory, Display())
+    return text
+
+
 table_renderers.append(_render_table)
 trace_renderers |= {"text/plain": _render_trace, "text/html": _render_html}
 report_renderers |= {"text/plain": _render_report, "text/html": _render_report_html}
@@ -64,3 +71,4 @@ solution_renderers |= {
     "text/plain": _render_solution,
     "text/html": _render_solution_html,
 }
+memory_renderers["text/plain"] = _render_memory

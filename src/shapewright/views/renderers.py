@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shapewright.record.memory import Memory
     from shapewright.record.report import Report, Skipped
     from shapewright.record.solution import Solution
     from shapewright.record.trace import Trace
@@ -92,8 +93,8 @@ class _Renderer:
     """A way to show a result.
 
     `shows` is "trace", "traces", "report", "story" (a report of `rehearse`),
-    "solution" or "drawing"; `option` the value of `--format`, or the ending of a file;
-    `help` its words in the help of a command.
+    "solution", "memory" or "drawing"; `option` the value of `--format`, or the ending
+    of a file; `help` its words in the help of a command.
     """
 
     shows: str
@@ -358,7 +359,7 @@ CARD_WIDTH = 110
 """Columns of a page of text in a card of a notebook."""
 
 
-# -- solutions and drawings ------------------------------------------------------------
+# -- solutions, memory and drawings ---------------------------------------------------
 
 
 @renders("solution", "text", "text", "lines")
@@ -387,6 +388,20 @@ def _render_solution_html(solution: Solution, display: Display) -> str:
 
     text = _render_solution_text(solution, Display(width=CARD_WIDTH, color=True))
     return format_solution_html(solution, text)
+
+
+@renders("memory", "text", "text", "lines and bars")
+def _render_memory_text(memory: Memory, display: Display) -> str:
+    from shapewright.views.terminal.memory import format_memory
+
+    return format_memory(memory, display.width, display.color, display.unicode)
+
+
+@renders("memory", "json", "json", "versioned JSON")
+def _render_memory_json(memory: Memory, display: Display) -> str:
+    from json import dumps
+
+    return f"{dumps(memory.to_dict(), indent=2, ensure_ascii=False)}\n"
 
 
 @renders("drawing", ".txt", "text")

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.run_record import RunRequest, RunResult
 
+__all__ = [
+    "Feeding", "from_arguments", "from_spec", "run_lettered", "solve_command",
+    "solve_model", "trace_call",
+]  # fmt: skip
+
 
 def solve_command(
     target: str,

@@ -1,0 +1,1 @@
+"""What the events of a step say: its peak, what the allocator reserves, what helps."""

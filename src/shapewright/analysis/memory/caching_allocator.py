@@ -1,0 +1,176 @@
+"""Replay torch's caching allocator for CUDA on the events of a run.
+
+It follows `c10/cuda/CUDACachingAllocator.cpp` with its default settings. Sizes are
+rounded up to 512 bytes. Up to 1 MiB comes from segments of 2 MiB, up to 10 MiB from
+segments of 20 MiB, more from a segment of its own, rounded up to 2 MiB. The smallest
+free block that is large enough is taken, split, and joined with its free neighbours
+when it is freed again. Each stream has pools of its own. No segment is given back, as
+long as the device has memory left.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shapewright.record.memory import ALLOCATE, FREE, Event
+
+KIB, MIB = 1 << 10, 1 << 20
+
+SMALLEST = 512
+"""`kMinBlockSize`: sizes are rounded up to a multiple of it."""
+
+SMALL = MIB
+"""`kSmallSize`: the largest size that comes from small segments."""
+
+SMALL_SEGMENT = 2 * MIB
+"""`kSmallBuffer`."""
+
+LARGE_SEGMENT = 20 * MIB
+"""`kLargeBuffer`."""
+
+LEAST_LARGE = 10 * MIB
+"""`kMinLargeAlloc`: from here on a segment is made for the size."""
+
+LARGE_ROUNDING = 2 * MIB
+"""`kRoundLarge`."""
+
+
+def _round_size(size: int) -> int:
+    """Return the size of the block for a request."""
+    return max(SMALLEST, -(-size // SMALLEST) * SMALLEST)
+
+
+def compute_segment_size(size: int) -> int:
+    """Return the size of the segment that is asked of CUDA for a block."""
+    if size <= SMALL:
+        return SMALL_SEGMENT
+    if size < LEAST_LARGE:
+        return LARGE_SEGMENT
+    return -(-size // LARGE_ROUNDING) * LARGE_ROUNDING
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """A part of a segment; `before` and `after` are its neighbours there."""
+
+    segment: int
+    start: int
+    size: int
+    pool: tuple[int, bool]
+    is_free: bool = False
+    before: _Block | None = None
+    after: _Block | None = None
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Return what free blocks are sorted by: size, then place."""
+        return self.size, self.segment, self.start
+
+
+class CachingAllocator:
+    """The allocator's segments and blocks.
+
+    Example: after ``allocate(0, 3_000_000)``, `reserved` is 20 MiB and `allocated`
+    3,000,320 bytes.
+    """
+
+    def __init__(self) -> None:
+        self.reserved = 0
+        self.allocated = 0
+        self.most_allocated = 0
+        self.segments = 0
+        self.live: dict[int, _Block] = {}
+        self.free_blocks: dict[tuple[int, bool], list[_Block]] = {}
+
+    def allocate(self, storage: int, size: int, stream: int = 0) -> None:
+        """Take a block for a storage; one of no bytes takes none."""
+        if size == 0:
+            return
+        size = _round_size(size)
+        is_small = size <= SMALL
+        pool = stream, is_small
+        block = self._take_fitting(pool, size)
+        if block is None:
+            whole = compute_segment_size(size)
+            block = _Block(self.segments, 0, whole, pool)
+            self.segments += 1
+            self.reserved += whole
+        left = block.size - size
+        if left >= SMALLEST if is_small else left > SMALL:
+            rest = _Block(
+                block.segment, block.start + size, left, pool, True, block, block.after
+            )
+            if block.after is not None:
+                block.after.before = rest
+            block.after = rest
+            block.size = size
+            self._put(rest)
+        block.is_free = False
+        self.live[storage] = block
+        self.allocated += block.size
+        self.most_allocated = max(self.most_allocated, self.allocated)
+
+    def release(self, storage: int) -> None:
+        """Free the block of a storage, and join it with its free neighbours."""
+        block = self.live.pop(storage, None)
+        if block is None:
+            return
+        self.allocated -= block.size
+        block.is_free = True
+        before, after = block.before, block.after
+        if before is not None and before.is_free:
+            self._drop(before)
+            before.size += block.size
+            before.after = after
+            if after is not None:
+                after.before = before
+            block = before
+        if after is not None and after.is_free:
+            self._drop(after)
+            block.size += after.size
+            block.after = after.after
+            if after.after is not None:
+                after.after.before = block
+        self._put(block)
+
+    def _take_fitting(self, pool: tuple[int, bool], size: int) -> _Block | None:
+        """Take the smallest free block of at least this size out of its pool."""
+        blocks = self.free_blocks.get(pool, [])
+        place = bisect.bisect_left(blocks, (size, -1, -1), key=lambda b: b.key)
+        return blocks.pop(place) if place < len(blocks) else None
+
+    def _put(self, block: _Block) -> None:
+        blocks = self.free_blocks.setdefault(block.pool, [])
+        bisect.insort(blocks, block, key=lambda b: b.key)
+
+    def _drop(self, block: _Block) -> None:
+        blocks = self.free_blocks[block.pool]
+        place = bisect.bisect_left(blocks, block.key, key=lambda b: b.key)
+        assert blocks[place] is block
+        del blocks[place]
+
+
+def replay_allocator(events: Iterable[Event]) -> CachingAllocator:
+    """Return the allocator after all events, in their order.
+
+    A storage that is resized is freed and allocated anew, as torch does; the new block
+    is taken first.
+    """
+    allocator = CachingAllocator()
+    for event in events:
+        if event.action == ALLOCATE:
+            allocator.allocate(event.storage, event.bytes)
+        elif event.action == FREE:
+            allocator.release(event.storage)
+        else:
+            old = allocator.live.pop(event.storage, None)
+            allocator.allocate(event.storage, event.bytes)
+            if old is not None:
+                new = allocator.live.pop(event.storage, None)
+                allocator.live[event.storage] = old
+                allocator.release(event.storage)
+                if new is not None:
+                    allocator.live[event.storage] = new
+    return allocator

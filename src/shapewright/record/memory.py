@@ -1,0 +1,306 @@
+"""The record of a step's memory: which storages lived when, and what they held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapewright.findings.finding import Finding
+
+PARAMETERS = "parameters"
+GRADIENTS = "gradients"
+OPTIMIZER = "optimizer"
+ACTIVATIONS = "activations"
+BUFFERS = "buffers"
+INPUTS = "inputs"
+TEMPORARY = "temporary"
+
+KINDS = (
+    PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, BUFFERS, INPUTS, TEMPORARY,
+)  # fmt: skip
+"""What a storage holds: `activations` are what autograd saved for backward, `buffers`
+also tensors that modules hold under other names, `temporary` is everything else."""
+
+SETUP, FORWARD, BACKWARD, STEP = "setup", "forward", "backward", "optimizer step"
+
+ALLOCATE, FREE, RESIZE = "allocate", "free", "resize"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A storage is allocated, freed or resized.
+
+    `bytes` is its size from then on, not rounded: 0 where it is freed. `step` counts
+    from 1; what was there before the first step is of step 0.
+    """
+
+    action: str
+    storage: int
+    bytes: int
+    step: int
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class StorageOrigin:
+    """Where a storage comes from, and what it holds.
+
+    `file` and `line` are the program's, for what backward allocates those of the call
+    whose gradient it is; empty and 0 where no line of the program was running, as in
+    an optimizer. `saved_by` is the operator that saved it for backward.
+    """
+
+    kind: str
+    op: str = ""
+    module: str = ""
+    file: str = ""
+    line: int = 0
+    saved_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEvents:
+    """Everything that the steps of a run allocated and freed.
+
+    `storages` are numbered from 0, as in the events. `steps` is how many steps ran, and
+    `error` is what ended the last of them. `notes` say what was supposed or not seen.
+    """
+
+    events: tuple[Event, ...]
+    storages: tuple[StorageOrigin, ...]
+    steps: int
+    notes: tuple[str, ...] = ()
+    error: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBytes:
+    """Bytes of one kind that live at the peak, of one line of the program."""
+
+    bytes: int
+    file: str
+    line: int
+    module: str
+    saved_by: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Return ``model.py:21``, or the module if no line is known."""
+        return f"{self.file}:{self.line}" if self.file else self.module or "(no line)"
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """What lives when the most bytes do, in the last step.
+
+    `kinds` adds up to `bytes`; `lines` are the activations by line of the program, the
+    largest first. `module`, `file` and `line` are where the peak is.
+    """
+
+    bytes: int
+    phase: str
+    kinds: Mapping[str, int]
+    lines: tuple[HeldBytes, ...]
+    op: str = ""
+    module: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePoint:
+    """The most bytes that live within a stretch of the last step."""
+
+    phase: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TotalBytes:
+    """What a process takes of a GPU: between `low` and `high` bytes.
+
+    `reserved` by the allocator, `workspace` of cuBLAS within it, and the CUDA context
+    outside of it, `context` at least and at most.
+    """
+
+    reserved: int
+    workspace: int
+    context: tuple[int, int]
+
+    @property
+    def low(self) -> int:
+        return self.reserved + self.workspace + self.context[0]
+
+    @property
+    def high(self) -> int:
+        return self.reserved + self.workspace + self.context[1]
+
+
+FITS, TIGHT, TOO_LARGE = "fits", "tight", "does not fit"
+
+
+@dataclass(frozen=True, slots=True)
+class LargestBatch:
+    """The largest size of a letter that fits.
+
+    `tried` maps sizes to reserved bytes. `is_exact` says that one more was tried as
+    well and does not fit; `size` is 0 where not even 1 fits.
+    """
+
+    letter: str
+    size: int
+    tried: Mapping[int, int]
+    is_exact: bool
+
+
+renderers: dict[str, Callable[[Memory], str]] = {}
+"""Functions that render a memory record, by MIME type; views register them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Memory:
+    """The memory that a step takes, before any of it is allocated.
+
+    Example::
+
+        memory = sw.memory(model, "f32[64, 3, 224, 224]", device="A100 40GB")
+        memory.peak.bytes                 # bytes of tensors
+        memory.reserved                   # what torch's allocator takes for them
+        memory.total.low, memory.total.high
+        memory.peak.kinds["activations"]
+
+    `reserved` and `total` are None on the CPU, which has no caching allocator.
+    `capacity` is what the device has, at least and at most, None on the CPU; `verdict`
+    is "fits", "tight" (it depends on what is not known), "does not fit", or empty, also
+    for a step that did not end.
+    `training` says whether the model was in training mode and backward ran. `advice`
+    are changes that would help. `events` is the whole record; all else follows from it.
+    """
+
+    target: str
+    spec: str
+    device: str
+    optimizer: str
+    training: bool
+    events: MemoryEvents
+    peak: Peak
+    timeline: tuple[TimelinePoint, ...] = ()
+    reserved: int | None = None
+    total: TotalBytes | None = None
+    capacity: tuple[int, int] | None = None
+    largest_batch: LargestBatch | None = None
+    advice: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Return whether all steps ran to their end."""
+        return self.events.error is None
+
+    @property
+    def verdict(self) -> str:
+        """Return whether the step fits on the device."""
+        if self.total is None or self.capacity is None or not self.complete:
+            return ""
+        if self.total.low > self.capacity[1]:
+            return TOO_LARGE
+        return FITS if self.total.high <= self.capacity[0] else TIGHT
+
+    def to_dict(self, events: bool = False) -> dict[str, Any]:
+        """Return the record as plain values; the events too, if they are asked for."""
+        error = self.events.error
+        plain: dict[str, Any] = {
+            "version": 1,
+            "target": self.target,
+            "spec": self.spec,
+            "sizes": dict(self.sizes),
+            "device": self.device,
+            "optimizer": self.optimizer,
+            "training": self.training,
+            "complete": self.complete,
+            "error": None if error is None else f"{error.message}",
+            "tensors": self.peak.bytes,
+            "reserved": self.reserved,
+            "total": None if self.total is None else _describe_total(self.total),
+            "capacity": None if self.capacity is None else list(self.capacity),
+            "verdict": self.verdict,
+            "peak": _describe_peak(self.peak),
+            "timeline": [[p.phase, p.bytes] for p in self.timeline],
+            "largest_batch": _describe_batch(self.largest_batch),
+            "advice": list(self.advice),
+            "notes": list(self.notes),
+        }
+        if events:
+            plain["events"] = _list_events(self.events.events)
+            plain["storages"] = [
+                [s.kind, s.op, s.module, s.file, s.line, s.saved_by]
+                for s in self.events.storages
+            ]
+        return plain
+
+    def __repr__(self) -> str:
+        sizes = f"{_format_gib(self.peak.bytes)} of tensors"
+        if self.reserved is not None:
+            sizes += f", {_format_gib(self.reserved)} reserved"
+        verdict = f", {self.verdict}" if self.verdict else ""
+        state = "" if self.complete else ", stopped by an error"
+        return f"<Memory of {self.target} on {self.device}: {sizes}{verdict}{state}>"
+
+    def __str__(self) -> str:
+        return renderers.get("text/plain", repr)(self)
+
+
+def _describe_total(total: TotalBytes) -> dict[str, Any]:
+    return {
+        "low": total.low,
+        "high": total.high,
+        "workspace": total.workspace,
+        "context": list(total.context),
+    }
+
+
+def _describe_peak(peak: Peak) -> dict[str, Any]:
+    return {
+        "bytes": peak.bytes,
+        "phase": peak.phase,
+        "kinds": dict(peak.kinds),
+        "op": peak.op,
+        "module": peak.module,
+        "file": peak.file,
+        "line": peak.line,
+        "activations": [
+            {
+                "bytes": held.bytes,
+                "file": held.file,
+                "line": held.line,
+                "module": held.module,
+                "saved_by": list(held.saved_by),
+            }
+            for held in peak.lines
+        ],
+    }
+
+
+def _describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
+    if batch is None:
+        return None
+    return {
+        "letter": batch.letter,
+        "size": batch.size,
+        "exact": batch.is_exact,
+        "tried": {str(size): reserved for size, reserved in batch.tried.items()},
+    }
+
+
+def _list_events(events: Iterable[Event]) -> list[list[Any]]:
+    return [[e.action, e.storage, e.bytes, e.step, e.phase] for e in events]
+
+
+def _format_gib(count: int) -> str:
+    """Return bytes with a unit: ``1.5 GiB``, ``12.0 MiB``."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):,.1f} {unit}"
+    return f"{count} B"

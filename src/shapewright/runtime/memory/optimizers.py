@@ -1,0 +1,89 @@
+"""The optimizer of a step, by its name: `adamw`, `sgd(momentum=0.9)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+_REFUSED = {
+    "lbfgs": "it calls the model from inside its step",
+    "sparseadam": "it takes sparse gradients only",
+}
+
+
+class UnknownOptimizer(ValueError):
+    """Raised for a name that is no optimizer of torch."""
+
+
+def _list_optimizers() -> list[str]:
+    """Return the names of torch's optimizers, in small letters."""
+    return sorted(name for name in _find_classes() if name not in _REFUSED)
+
+
+def _find_classes() -> dict[str, type]:
+    base = torch.optim.Optimizer
+    return {
+        name.lower(): kind
+        for name, kind in vars(torch.optim).items()
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    }
+
+
+def read_optimizer(text: str) -> tuple[type | None, dict[str, Any]]:
+    """Return the class and the options of ``"sgd(momentum=0.9)"``; no class for
+    ``"none"``.
+
+    Raises `UnknownOptimizer`. Nothing is evaluated: options are literals.
+    """
+    name, options = _split_call(text)
+    if name == "none":
+        return None, {}
+    if name in _REFUSED:
+        raise UnknownOptimizer(f"no memory is known for `{text}`: {_REFUSED[name]}")
+    classes = _find_classes()
+    if name not in classes:
+        known = ", ".join(["none", *_list_optimizers()])
+        raise UnknownOptimizer(f"no optimizer `{text}`; there is {known}")
+    if options.get("fused"):
+        raise UnknownOptimizer(f"`{text}`: fused optimizers are not followed yet")
+    build_optimizer(classes[name], options, [torch.empty(1, 1, device="meta")])
+    return classes[name], options
+
+
+def _split_call(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name in small letters, and the literals in the brackets."""
+    stripped = text.strip()
+    try:
+        node = ast.parse(stripped, mode="eval").body
+    except SyntaxError:
+        return stripped.lower(), {}
+    if not isinstance(node, ast.Call):
+        return stripped.lower(), {}
+    name = ast.unparse(node.func).rpartition(".")[2].lower()
+    try:
+        options = {
+            keyword.arg: ast.literal_eval(keyword.value)
+            for keyword in node.keywords
+            if keyword.arg is not None
+        }
+    except ValueError:
+        options = {}
+    if node.args or len(options) != len(node.keywords):
+        raise UnknownOptimizer(
+            f"`{text}` has options that are no literals by name, as in "
+            "`sgd(momentum=0.9)`"
+        )
+    return name, options
+
+
+def build_optimizer(
+    kind: type, options: dict[str, Any], parameters: Iterable[torch.Tensor]
+) -> Any:
+    """Return an optimizer; a learning rate does not matter for its memory."""
+    try:
+        return kind(list(parameters), **options)
+    except (TypeError, ValueError) as error:
+        raise UnknownOptimizer(f"`{kind.__name__}`: {error}") from None

@@ -1,0 +1,356 @@
+"""Record which storages a run allocates and frees, below autograd.
+
+A storage is known by a number, given at first sight; a weak reference says when it is
+freed. For each it is noted which operator made it, under which module and at which line
+of the program; for what backward makes, at the line of the call whose gradient it is:
+each node of autograd has the number that was next when its call ran.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from shapewright.engine.call_sites import Site, Sites
+from shapewright.engine.private import (
+    count_storage_uses,
+    count_uses,
+    get_autograd_node,
+    get_sequence_number,
+)
+from shapewright.record.memory import (
+    ACTIVATIONS,
+    ALLOCATE,
+    BUFFERS,
+    FREE,
+    RESIZE,
+    SETUP,
+    STEP,
+    TEMPORARY,
+    Event,
+)
+from shapewright.runtime.memory.known_values import (
+    LIMIT,
+    follow_values,
+    get_value,
+    set_value,
+)
+
+_ATEN: Any = torch.ops.aten
+_READS = (_ATEN._local_scalar_dense.default, _ATEN.is_nonzero.default)
+
+_LOSSES = {
+    _ATEN.mse_loss.default: (2, 1, True),
+    _ATEN.smooth_l1_loss.default: (2, 1, True),
+    _ATEN.huber_loss.default: (2, 1, False),
+    _ATEN.soft_margin_loss.default: (2, 1, False),
+    _ATEN.binary_cross_entropy.default: (3, 0, True),
+    _ATEN.binary_cross_entropy_with_logits.default: (4, 2, False),
+}
+"""Losses whose kernels compute the loss of each element before they reduce it: where
+their argument `reduction` is (0 is none); how many tensors of all elements live while
+the kernel runs; whether the result, a number, keeps a storage of that size. It is so on
+the CPU and in CUDA, whose kernels resize what they return."""
+
+HELD_BY_BUFFER = 4
+"""Uses of a gradient's tensor that only autograd's buffer holds, as a mode sees it:
+the buffer, the call's operand, its Python object and our list of arguments."""
+
+
+class UnreadableValue(RuntimeError):
+    """Raised where a program reads a value that is not there."""
+
+
+class _StorageNote:
+    """What becomes known of a storage while it lives."""
+
+    __slots__ = ("kind", "module", "op", "saved_at", "site")
+
+    def __init__(self, kind: str, op: str, module: str, site: Site) -> None:
+        self.kind = kind
+        self.op = op
+        self.module = module
+        self.site = site
+        self.saved_at = -1
+
+
+class StorageEvents(TorchDispatchMode):
+    """Records the storages of all tensors that operators return.
+
+    `has_host` says whether tensors on the CPU count too. Everything that the program
+    makes is data-free, whatever device it names.
+    """
+
+    def __init__(
+        self,
+        modules: list[tuple[str, nn.Module]],
+        has_host: bool = True,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.has_host = has_host
+        self.paths = {id(module): path for path, module in reversed(modules)}
+        self.running: list[str] = []
+        self.sites = Sites()
+        self.events: list[Event] = []
+        self.notes: list[_StorageNote] = []
+        self.live: dict[int, tuple[Any, int]] = {}
+        self.sizes: dict[int, int] = {}
+        self.phase, self.step = SETUP, 0
+        self.calls: dict[int, tuple[str, str, Site]] = {}  # by autograd's number
+        self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    # -- storages ----------------------------------------------------------------------
+
+    def add(
+        self, tensor: torch.Tensor, kind: str, op: str = "", site: Site = ()
+    ) -> int:
+        """Note a tensor's storage, and return its number; -1 if it does not count."""
+        if tensor.layout is not torch.strided:
+            return -1
+        if not tensor.is_meta and not self.has_host:
+            return -1
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        known = self.live.get(key)
+        if known is not None and known[0]() is not None:
+            return known[1]
+        number = len(self.notes)
+        module = self.running[-1] if self.running else ""
+        self.notes.append(_StorageNote(kind, op, module, site))
+
+        def forget(_: Any) -> None:
+            if self.live.get(key, (None, -1))[1] == number:
+                del self.live[key]
+            self._tell(FREE, number, 0)
+
+        self.live[key] = weakref.ref(storage, forget), number
+        self._tell(ALLOCATE, number, storage.nbytes())
+        return number
+
+    def claim(self, tensor: torch.Tensor, kind: str) -> None:
+        """Say what a tensor's storage holds."""
+        number = self.add(tensor, kind)
+        if number >= 0:
+            self.notes[number].kind = kind
+
+    def _tell(self, action: str, number: int, size: int) -> None:
+        self.sizes[number] = size
+        self.events.append(Event(action, number, size, self.step, self.phase))
+
+    def _resize(self, storage: Any) -> None:
+        known = self.live.get(storage._cdata)
+        if known is None:
+            return
+        size = storage.nbytes()
+        if size != self.sizes[known[1]]:
+            self._tell(RESIZE, known[1], size)
+
+    # -- calls -------------------------------------------------------------------------
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        args, kwargs = self._replace_data(func, args, kwargs or {})
+        tensors = _collect_tensors((*args, *kwargs.values()))
+        if func in _READS:
+            return _read_value(func, args, self.phase == STEP)
+        node = get_autograd_node()
+        if node is not None and func is _ATEN.add.Tensor and _is_summed_in_place(args):
+            args[0].add_(args[1])
+            return args[0]
+        output = func(*args, **kwargs)
+        if func in _LOSSES:
+            output = self._keep_elements(func, args, output)
+        if isinstance(output, torch.Tensor | tuple | list):
+            follow_values(func, args, kwargs, tensors, output)
+            site = self.sites.here()
+            op, module = func._schema.name.removeprefix("aten::"), ""
+            number = get_sequence_number()
+            if node is None or site:
+                module = self.running[-1] if self.running else ""
+                self.calls.setdefault(number, (op, module, site))
+            else:
+                forward = self.calls.get(node._sequence_nr() + 1)
+                if forward is not None:
+                    _, module, site = forward
+            outputs = output if isinstance(output, tuple | list) else (output,)
+            for tensor in _collect_tensors(outputs):
+                count = len(self.notes)
+                self.add(tensor, TEMPORARY, op, site)
+                if len(self.notes) > count and module:
+                    self.notes[-1].module = module
+            if func._schema.is_mutable:
+                for tensor in tensors:
+                    if tensor.is_meta:
+                        self._resize(tensor.untyped_storage())
+        return output
+
+    def _keep_elements(self, func: Any, args: tuple[Any, ...], output: Any) -> Any:
+        """Return a loss with the storage that its kernel leaves it."""
+        place, scratch, is_kept = _LOSSES[func]
+        if (args[place] if place < len(args) else 1) == 0:
+            return output
+        elements = torch.empty_like(torch.broadcast_tensors(*args[:2])[0])
+        if is_kept:
+            output = torch.empty_like(elements).as_strided((), ())
+            self.add(output, TEMPORARY, func._schema.name[6:], self.sites.here())
+        buffers = [torch.empty_like(elements) for _ in range(scratch)]
+        for buffer in buffers:
+            self.add(buffer, TEMPORARY, func._schema.name[6:])
+        return output
+
+    def _replace_data(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return arguments without data, and with `meta` for every device."""
+        tensors = _collect_tensors((*args, *kwargs.values()))
+        if any(not tensor.is_meta and tensor.dim() for tensor in tensors):
+            args, kwargs = tree_map(self._replace_tensor, (args, kwargs))
+        if "device" in kwargs or (not tensors and _has_device_argument(func)):
+            is_host = func is _ATEN.lift_fresh.default
+            kwargs = {**kwargs, **({} if is_host else {"device": _META})}
+            kwargs.pop("pin_memory", None)
+        return args, kwargs
+
+    def _replace_tensor(self, value: Any) -> Any:
+        """Return a data-free copy of a tensor with data, the same one each time."""
+        if not isinstance(value, torch.Tensor) or value.is_meta or not value.dim():
+            return value
+        known = self.copies.get(id(value))
+        if known is None:
+            copy = copy_without_data(value)
+            known = self.copies[id(value)] = value, copy
+            self.add(copy, BUFFERS)
+        return known[1]
+
+    # -- autograd ----------------------------------------------------------------------
+
+    def save(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Note that autograd saves a tensor for backward."""
+        number = self.add(tensor, TEMPORARY, "", self.sites.here())
+        if number >= 0:
+            note = self.notes[number]
+            if note.kind == TEMPORARY and self.phase != SETUP:
+                note.kind = ACTIVATIONS
+            if note.saved_at < 0:
+                note.saved_at = get_sequence_number()
+        return tensor
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Record within the block, also which module runs and what autograd saves."""
+        original = torch.UntypedStorage.resize_
+        is_inherited = "resize_" not in vars(torch.UntypedStorage)
+
+        def resize(storage: Any, *args: Any, **kwargs: Any) -> Any:
+            output = original(storage, *args, **kwargs)
+            self._resize(storage)
+            return output
+
+        def begin(module: nn.Module, args: Any) -> None:
+            outer = self.running[-1] if self.running else ""
+            self.running.append(self.paths.get(id(module), outer))
+
+        def end(module: nn.Module, args: Any, output: Any) -> None:
+            if self.running:
+                self.running.pop()
+
+        hooks = [register_module_forward_pre_hook(begin)]
+        hooks.append(register_module_forward_hook(end, always_call=True))
+        torch.UntypedStorage.resize_ = resize  # type: ignore[assignment]
+        saving = torch.autograd.graph.saved_tensors_hooks(self.save, lambda t: t)
+        try:
+            with self, saving:
+                yield
+        finally:
+            if is_inherited:
+                del torch.UntypedStorage.resize_
+            else:
+                torch.UntypedStorage.resize_ = original  # type: ignore[method-assign]
+            for hook in hooks:
+                hook.remove()
+
+
+_META = torch.device("meta")
+
+
+def _collect_tensors(values: Iterable[Any]) -> list[torch.Tensor]:
+    """Return the tensors of an operator's arguments, or of what it returned.
+
+    An operator takes tensors and lists of them, and returns no more than that.
+    """
+    tensors = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+        elif isinstance(value, list | tuple):
+            tensors += [item for item in value if isinstance(item, torch.Tensor)]
+    return tensors
+
+
+def _has_device_argument(func: Any) -> bool:
+    return any(argument.name == "device" for argument in func._schema.arguments)
+
+
+def _read_value(func: Any, args: tuple[Any, ...], is_free: bool) -> Any:
+    """Return the number that a program reads, if it is known.
+
+    An optimizer reads norms to scale its step (Adafactor): there any number will do,
+    `is_free`.
+    """
+    (tensor,) = args
+    value = get_value(tensor) if tensor.is_meta else tensor
+    if value is None and is_free:
+        value = torch.ones((), dtype=tensor.dtype)
+    if value is None:
+        shape = tuple(tensor.shape)
+        raise UnreadableValue(
+            f"the program reads a value of a {shape} tensor, which depends on data"
+        )
+    return func(value)
+
+
+def _is_summed_in_place(args: tuple[Any, ...]) -> bool:
+    """Return whether autograd adds a second gradient into the first.
+
+    It does so if nothing else holds the first, but never under a dispatch mode: this is
+    where the mode must do it itself.
+    """
+    first, second = args[:2]
+    return (
+        isinstance(first, torch.Tensor)
+        and isinstance(second, torch.Tensor)
+        and first.shape == second.shape
+        and first.dtype == second.dtype
+        and count_uses(first) <= HELD_BY_BUFFER
+        and first.untyped_storage().nbytes() == first.numel() * first.itemsize
+        and count_storage_uses(first) <= 2
+    )
+
+
+def copy_without_data(tensor: torch.Tensor, is_known: bool = True) -> torch.Tensor:
+    """Return a tensor without data like `tensor`; if it is small, values stay known.
+
+    They are copied, since the program may write them.
+    """
+    copy = torch.empty_strided(
+        tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta"
+    )
+    if is_known and not tensor.is_meta and tensor.numel() <= LIMIT:
+        set_value(copy, tensor.detach().clone())
+    return copy

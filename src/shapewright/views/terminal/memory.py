@@ -1,0 +1,245 @@
+"""The memory of a step, as text: its peak, whether it fits, what lives at it.
+
+activations   9.8 GiB  69%  ████████████████████
+"""
+
+from __future__ import annotations
+
+from shapewright.record.memory import (
+    ACTIVATIONS,
+    FITS,
+    TIGHT,
+    HeldBytes,
+    LargestBatch,
+    Memory,
+)
+from shapewright.views.formatting import (
+    ASCII,
+    UNICODE,
+    Line,
+    Terminal,
+    count_cells,
+    cut_left,
+    cut_text,
+    format_nbytes,
+    pad,
+    render_lines,
+)
+from shapewright.views.terminal.totals import label_text
+
+LINES = 5
+"""Lines of the program that are shown."""
+
+LABEL = 13
+NUMBER = 9
+SHARE = 4
+
+LEVELS = " ▁▂▃▄▅▆▇█"
+PLAIN_LEVELS = " .:-=+*%#"
+
+UNMEASURED = "not yet measured on a GPU: tensors follow torch's own kernels for it"
+"""What stands below every number for a GPU."""
+
+
+def format_memory(
+    memory: Memory, width: int | None = None, colour: bool = False, unicode: bool = True
+) -> str:
+    """Return the peak, whether it fits, what lives at it and what would help."""
+    terminal = Terminal(max(width or 100, 60), colour, UNICODE if unicode else ASCII)
+    return render_lines(_format_page(memory, terminal), colour)
+
+
+def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
+    lines: list[Line] = [
+        [(memory.target, "title"), (f"  {memory.spec}".rstrip(), "plain")],
+        [(_describe_step(memory), "plain")],
+        [],
+    ]
+    if not memory.complete:
+        lines += _format_error(memory, terminal)
+    if not memory.peak.bytes:
+        return lines
+    lines += _format_numbers(memory, terminal)
+    lines += [[], *_format_kinds(memory, terminal)]
+    if memory.peak.lines:
+        lines += [[], *_format_activations(memory, terminal)]
+    lines += [[], *_format_timeline(memory, terminal)]
+    if memory.advice:
+        lines.append([])
+        for at, text in enumerate(memory.advice):
+            lines += label_text("" if at else "would help", text, terminal)
+    notes = list(memory.notes)
+    if memory.reserved is not None:
+        notes.append(UNMEASURED)
+    if notes:
+        lines.append([])
+        for at, text in enumerate(notes):
+            lines += label_text("" if at else "note", text, terminal)
+    return lines
+
+
+def _describe_step(memory: Memory) -> str:
+    """Return ``a training step with AdamW on H100 80GB``."""
+    if not memory.training:
+        return f"forward under `no_grad`, in evaluation, on {memory.device}"
+    optimizer = memory.optimizer or "no optimizer"
+    return f"a training step with {optimizer} on {memory.device}"
+
+
+def _format_error(memory: Memory, terminal: Terminal) -> list[Line]:
+    error = memory.events.error
+    assert error is not None
+    place = f", at {error.span.file}:{error.span.line}" if error.span else ""
+    lines = label_text("error", f"{error.message}{place}", terminal)
+    hint = "nothing after that is counted; `shapewright check` explains it"
+    return [*lines, *label_text("", hint, terminal), []]
+
+
+def _format_numbers(memory: Memory, terminal: Terminal) -> list[Line]:
+    """Return the three numbers, and whether they fit."""
+    peak = memory.peak
+    place = f", at {peak.file}:{peak.line}" if peak.file else ""
+    op = f" by {peak.op}" if peak.op else ""
+    module = f" in {peak.module}" if peak.module else ""
+    lines = label_text(
+        "peak",
+        f"{format_nbytes(peak.bytes)} of tensors, in {peak.phase}{place}{op}{module}",
+        terminal,
+    )
+    if memory.total is None or memory.reserved is None:
+        return lines
+    total = memory.total
+    lines += label_text(
+        "reserved", f"{format_nbytes(memory.reserved)} by torch's allocator", terminal
+    )
+    lines += label_text(
+        "in all",
+        f"{format_nbytes(total.low)} to {format_nbytes(total.high)}, with a CUDA"
+        f" context and {format_nbytes(total.workspace)} for cuBLAS",
+        terminal,
+    )
+    if memory.verdict:
+        lines.append(_format_verdict(memory))
+    if memory.largest_batch is not None:
+        lines += label_text("largest", _describe_batch(memory.largest_batch), terminal)
+    return lines
+
+
+def _format_verdict(memory: Memory) -> Line:
+    """Return whether the step fits on the device, and by how much."""
+    assert memory.capacity is not None
+    assert memory.total is not None
+    low, high = memory.capacity
+    size = format_nbytes(high)
+    if low != high:
+        size = f"{format_nbytes(low)} to {size}"
+    verdict = memory.verdict
+    if verdict == FITS:
+        rest = f"{format_nbytes(low - memory.total.high)} or more of {size} are left"
+        return [(f"{'fits':{LABEL}}", "out"), (f"yes: {rest}", "out")]
+    if verdict == TIGHT:
+        rest = f"within what is not known, of {size}"
+        return [(f"{'fits':{LABEL}}", "warning"), (f"perhaps: {rest}", "warning")]
+    rest = f"{format_nbytes(memory.total.low - high)} or more are missing, of {size}"
+    return [(f"{'fits':{LABEL}}", "error"), (f"no: {rest}", "error")]
+
+
+def _describe_batch(batch: LargestBatch) -> str:
+    """Return ``B = 71 fits, 72 does not (5 sizes were run)``."""
+    count = len(batch.tried)
+    runs = f"({count} sizes were run)" if count > 1 else "(1 size was run)"
+    if not batch.size:
+        return f"not even {batch.letter} = {min(batch.tried)} fits {runs}"
+    if batch.is_exact:
+        return f"{batch.letter} = {batch.size} fits, {batch.size + 1} does not {runs}"
+    return f"{batch.letter} = {batch.size} fits; a larger one may too {runs}"
+
+
+def _format_kinds(memory: Memory, terminal: Terminal) -> list[Line]:
+    """Return a bar for each kind of which bytes live at the peak."""
+    peak = memory.peak
+    lines = []
+    room = terminal.width - LABEL - NUMBER - SHARE - 6
+    kinds = sorted(peak.kinds.items(), key=lambda pair: -pair[1])
+    for kind, size in kinds:
+        if size:
+            style = "name" if kind == ACTIVATIONS else ""
+            bar = _draw_bar(size / peak.bytes, min(room, 40), terminal)
+            lines.append(
+                [
+                    (f"{kind:{LABEL}}", style),
+                    (f"{format_nbytes(size):>{NUMBER}}  ", ""),
+                    (f"{size / peak.bytes:>{SHARE}.0%}  ", "plain"),
+                    (bar, style),
+                ]
+            )
+    return lines
+
+
+def _draw_bar(share: float, room: int, terminal: Terminal) -> str:
+    """Return a bar of as much of the room as the share; something is never nothing."""
+    mark = "█" if terminal.glyphs is UNICODE else "#"
+    return mark * max(round(share * room), 1)
+
+
+def _format_activations(memory: Memory, terminal: Terminal) -> list[Line]:
+    """Return the lines of the program that hold most of the activations."""
+    peak = memory.peak
+    shown = peak.lines[:LINES]
+    by_line = any(held.file for held in shown)
+    what = "lines" if by_line else "modules"
+    lines: list[Line] = [[(f"{what} that hold most activations", "bold")]]
+    room = max(count_cells(held.place) for held in shown)
+    room = min(room, terminal.width // 2)
+    for held in shown:
+        place = pad(cut_left(held.place, room, terminal.glyphs.cut), room)
+        share = held.bytes / peak.bytes
+        start = f"{format_nbytes(held.bytes):>{NUMBER}}  {share:>{SHARE}.0%}  "
+        detail = _describe_held(held, by_line)
+        left = terminal.width - 2 - count_cells(start) - room - 2
+        lines.append(
+            [
+                ("  ", ""),
+                (place, "name"),
+                ("  ", ""),
+                (start, ""),
+                (cut_text(detail, max(left, 0), terminal.glyphs.cut), "plain"),
+            ]
+        )
+    rest = peak.lines[LINES:]
+    if rest:
+        size = format_nbytes(sum(held.bytes for held in rest))
+        lines.append([(f"  and {size} at {len(rest)} more", "plain")])
+    return lines
+
+
+def _describe_held(held: HeldBytes, by_line: bool) -> str:
+    """Return ``for gelu, addmm in blocks.*.mlp``."""
+    text = f"for {', '.join(filter(None, held.saved_by))}" if any(held.saved_by) else ""
+    if by_line and held.module:
+        text = f"{text} in {held.module}"
+    return text
+
+
+def _format_timeline(memory: Memory, terminal: Terminal) -> list[Line]:
+    """Return the course of memory over the step, and the phases below it."""
+    levels = LEVELS if terminal.glyphs is UNICODE else PLAIN_LEVELS
+    most = memory.peak.bytes
+    marks = ""
+    phases: list[tuple[str, int]] = []
+    for point in memory.timeline:
+        level = max(1, round(point.bytes / most * (len(levels) - 1))) if most else 0
+        marks += levels[min(level, len(levels) - 1)]
+        if phases and phases[-1][0] == point.phase:
+            phases[-1] = point.phase, phases[-1][1] + 1
+        else:
+            phases.append((point.phase, 1))
+    below = "".join(
+        pad(cut_text(f"{terminal.glyphs.rule}{phase}", count, ""), count)
+        for phase, count in phases
+    )
+    label = f"{'over the step':{LABEL}}"
+    return [
+        [(f"{label} ", "plain"), (marks, "name")],
+        [(" " * (LABEL + 1), ""), (below, "plain")],
+    ]
