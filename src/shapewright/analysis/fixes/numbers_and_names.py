@@ -360,9 +360,24 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
             if others[name].shape in wanted[at] and name not in there
         ]
         for name in exact[:MOST]:
+            if _is_left_unread(text, node, name):
+                continue
             yield Fix(
                 "fits", f"`{name}` for `{node.id}`", (Edit(text.span(node), name),)
             )
+
+
+def _is_left_unread(text: SourceText, node: ast.Name, name: str) -> bool:
+    """Return whether what a function works out for one place would be read nowhere, if
+    another name that it reads anyway stood there.
+    """
+    function = text.around(node, ast.FunctionDef)
+    if function is None:
+        return False
+    names = [inner for inner in ast.walk(function) if isinstance(inner, ast.Name)]
+    reads = [inner.id for inner in names if isinstance(inner.ctx, ast.Load)]
+    stored = {inner.id for inner in names if isinstance(inner.ctx, ast.Store)}
+    return node.id in stored and reads.count(node.id) == 1 and name in reads
 
 
 def replace_names(program: Program, lines: list[Line]) -> Iterator[Fix]:
