@@ -89,6 +89,7 @@ def _describe_unknown(text: str, name: str, memory: str | None) -> str:
     """
     known = ["cpu", "cuda", "mps", *GPUS]
     alike = [device for device in known if device[0] == name[:1]]
+    alike = [device for device in alike if device.startswith(name)] or alike
     if close := sorted(get_close_matches(name, alike, n=2)):
         number = text[: text.lower().index(name)]
         size = f" {memory}GB" if memory else ""
