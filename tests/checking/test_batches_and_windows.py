@@ -9,6 +9,8 @@ import pytest
 from checking.test_fixes import program
 from shapewright import api
 
+pytestmark = pytest.mark.long
+
 X = "torch.randn(4, 20, 32)"
 CASES = {
     "a class token": (

@@ -8,6 +8,8 @@ import pytest
 
 from tests.rehearsing.rehearsed import rehearsed
 
+pytestmark = pytest.mark.long
+
 SCRIPT = """\
 import torch
 from torch import nn

@@ -8,6 +8,8 @@ import pytest
 
 from rehearsing.rehearsed import rehearsed
 
+pytestmark = pytest.mark.long
+
 HEAD = """\
 import torch
 from torch import nn
