@@ -188,7 +188,10 @@ def test_optimizers_of_torch(name: str, device: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"optimizer": "adamv"}, "no optimizer `adamv`; there is none, adadelta"),
+        (
+            {"optimizer": "adamv"},
+            "no optimizer `adamv`; did you mean `adam` or `radam` or `adamw`",
+        ),
         ({"optimizer": "sgd(lr=x)"}, "options that are no literals"),
         ({"optimizer": "sgd(speed=1)"}, "unexpected keyword argument 'speed'"),
         ({"optimizer": "lbfgs"}, "it calls the model from inside its step"),

@@ -229,6 +229,7 @@ def test_the_device_is_claimed_only_where_it_is_given() -> None:
         ("2x H1000 80GB", "did you mean `2x H100 80GB` or"),
         ("nvidia a10", "did you mean `nvidia A100`?"),
         ("cud", "did you mean `cuda`?"),
+        ("3090", "did you mean `RTX 3090`?"),
         ("B200", 'there is cpu, cuda, mps, "H200"'),
     ],
 )

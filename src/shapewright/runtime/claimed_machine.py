@@ -85,12 +85,14 @@ class Machine:
 def _describe_unknown(text: str, name: str, memory: str | None) -> str:
     """Return that no device has the name, with those that were probably meant.
 
-    Their first letter is the same: a B200 is no misspelled H200.
+    Their first letter is the same: a B200 is no misspelled H200. Or the name lacks its
+    first word: a 3090 is an RTX 3090.
     """
     known = ["cpu", "cuda", "mps", *GPUS]
     alike = [device for device in known if device[0] == name[:1]]
     alike = [device for device in alike if device.startswith(name)] or alike
-    if close := sorted(get_close_matches(name, alike, n=2)):
+    ending = [device for device in known if device.endswith(f" {name}")]
+    if close := ending or sorted(get_close_matches(name, alike, n=2)):
         number = text[: text.lower().index(name)]
         size = f" {memory}GB" if memory else ""
         meant = (device.upper() if device in GPUS else device for device in close)

@@ -27,22 +27,10 @@ def suggest_fill(
             yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
 
 
-def suggest_detached_advantage(
+def suggest_detached_operand(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `advantage.detach()` in a product."""
-    if not isinstance(node, ast.BinOp):
-        return
-    quoted = finding.message.partition("`")[2].partition("`")[0]
-    for side in (node.right, node.left):
-        if text.written(side).strip("()") == quoted.strip("()"):
-            yield append_method(text, side, ".detach()")
-
-
-def suggest_detached_teacher(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `.detach()` for the teacher's side of a loss."""
+    """Suggest `.detach()` for the operand that a finding names."""
     quoted = finding.message.partition("`")[2].partition("`")[0]
     sides: list[ast.expr] = []
     if isinstance(node, ast.BinOp):

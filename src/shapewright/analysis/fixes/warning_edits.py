@@ -24,8 +24,7 @@ from shapewright.analysis.fixes.label_edits import (
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.loss_term_edits import (
     suggest_added_noise,
-    suggest_detached_advantage,
-    suggest_detached_teacher,
+    suggest_detached_operand,
     suggest_fill,
     suggest_root_of_variance,
     suggest_subtracted_entropy,
@@ -486,8 +485,8 @@ WAYS: dict[str, Suggest] = {
     MASK_AXIS: _suggest_interleaving,
     WEAK_MASK: suggest_fill,
     UNRELATED_NOISE: suggest_added_noise,
-    ADVANTAGE_WITH_GRAPH: suggest_detached_advantage,
-    TEACHER_WITH_GRAPH: suggest_detached_teacher,
+    ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
+    TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     VARIANCE_AS_SCALE: suggest_root_of_variance,

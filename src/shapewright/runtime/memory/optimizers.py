@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -45,8 +46,10 @@ def read_optimizer(text: str) -> tuple[type | None, dict[str, Any]]:
         raise UnknownOptimizer(f"no memory is known for `{text}`: {_REFUSED[name]}")
     classes = _find_classes()
     if name not in classes:
-        known = ", ".join(["none", *_list_optimizers()])
-        raise UnknownOptimizer(f"no optimizer `{text}`; there is {known}")
+        names = ["none", *_list_optimizers()]
+        close = " or ".join(f"`{near}`" for near in get_close_matches(name, names, 3))
+        meant = f"did you mean {close}?" if close else f"there is {', '.join(names)}"
+        raise UnknownOptimizer(f"no optimizer `{text}`; {meant}")
     if options.get("fused"):
         raise UnknownOptimizer(f"`{text}`: fused optimizers are not followed yet")
     build_optimizer(classes[name], options, [torch.empty(1, 1, device="meta")])
