@@ -190,7 +190,7 @@ def test_optimizers_of_torch(name: str, device: str) -> None:
     [
         (
             {"optimizer": "adamv"},
-            "no optimizer `adamv`; did you mean `adam` or `radam` or `adamw`",
+            "no optimizer `adamv`; did you mean `adam` or `adamw`\\?",
         ),
         ({"optimizer": "sgd(lr=x)"}, "options that are no literals"),
         ({"optimizer": "sgd(speed=1)"}, "unexpected keyword argument 'speed'"),

@@ -47,7 +47,8 @@ def read_optimizer(text: str) -> tuple[type | None, dict[str, Any]]:
     classes = _find_classes()
     if name not in classes:
         names = ["none", *_list_optimizers()]
-        close = " or ".join(f"`{near}`" for near in get_close_matches(name, names, 3))
+        alike = [known for known in names if known[0] == name[:1]]
+        close = " or ".join(f"`{near}`" for near in get_close_matches(name, alike, 2))
         meant = f"did you mean {close}?" if close else f"there is {', '.join(names)}"
         raise UnknownOptimizer(f"no optimizer `{text}`; {meant}")
     if options.get("fused"):
