@@ -214,3 +214,32 @@ def test_a_sparse_tensor_is_moved(tmp_path: Path) -> None:
     assert codes(tmp_path, SPARSE.replace("WHERE", "to('cuda')"), "cuda") == []
     there = codes(tmp_path, SPARSE.replace("WHERE", "coalesce()"), "cuda")
     assert {code for code, _ in there} == {"mixed-devices"}
+
+
+REPLACED = """\
+    import torch
+    from torch import nn
+    model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
+    {moved}
+    model[2] = nn.Linear(4, 3)
+    {after}
+    model(torch.randn(2, 8, device="cuda")).sum().backward()
+    """
+
+
+@pytest.mark.parametrize("moved", ["model = model.to('cuda')", "model.cuda()"])
+def test_a_layer_that_is_replaced_after_the_move_is_told(
+    tmp_path: Path, moved: str
+) -> None:
+    text = REPLACED.format(moved=moved, after="")
+    (finding,) = rehearsed(tmp_path, text, device="cuda").findings
+    assert finding.code == "mixed-devices"
+    assert "`model[2]` is replaced at line 5, after the model was" in finding.message
+    assert "moved at line 4" in finding.message
+    assert "model[2] = nn.Linear(4, 3)." in finding.fixes[0].message
+    assert finding.fixes[0].checked
+
+
+def test_a_layer_that_is_replaced_before_the_move_is_fine(tmp_path: Path) -> None:
+    text = REPLACED.format(moved="model.train()", after="model.to('cuda')")
+    assert codes(tmp_path, text, "cuda") == []

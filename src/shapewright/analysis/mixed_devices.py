@@ -172,6 +172,16 @@ def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
 
 def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
     """Return why a parameter or buffer did not move."""
+    replaced = _find_replacement(program, stray)
+    if replaced is not None:
+        text, statement, move = replaced
+        name = join_lines(text.written(statement.targets[0]))
+        why = f"`{name}` is replaced at line {statement.lineno}"
+        places = [Related(text.span(statement), f"`{name}` is replaced here")]
+        if move is not None:
+            why += f", after the model was moved at line {move.lineno}"
+            places.append(Related(text.span(move), "the model is moved here"))
+        return why, places
     root = stray.path.partition(".")[0]
     built = program.built.get(root)
     if built is None:
@@ -189,6 +199,56 @@ def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related
         return f"its `{built.class_name}` is built in `forward`", [place]
     why = f"its `{built.class_name}`, built at line {built.span.line}, was never moved"
     return why, [place]
+
+
+def _find_replacement(
+    program: Program, stray: _Stray
+) -> tuple[SourceText, ast.Assign, ast.Call | None] | None:
+    """Return the statement `model.fc = nn.Linear(...)` that replaced a layer from
+    outside of its model, with the call before it that moved the model.
+    """
+    path = stray.path.split(".")[1:]
+    for file in dict.fromkeys(frame.span.file for frame in stray.op.frames):
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            if not isinstance(node, ast.Assign) or text is None:
+                continue
+            model, *parts = _split_target(node.targets[0])
+            is_call = isinstance(node.value, ast.Call)
+            if parts and is_call and model != "self" and parts == path[: len(parts)]:
+                return text, node, _find_earlier_move(text, node, model)
+    return None
+
+
+def _split_target(node: ast.expr) -> list[str]:
+    """Return `["model", "classifier", "1"]` for `model.classifier[1]`."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        start = _split_target(node.value)
+        return [*start, node.attr] if start != [""] else start
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        start = _split_target(node.value)
+        return [*start, str(node.slice.value)] if start != [""] else start
+    return [""]
+
+
+def _find_earlier_move(
+    text: SourceText, statement: ast.Assign, model: str
+) -> ast.Call | None:
+    """Return the last call before a statement that moved a model to a device."""
+    moves = []
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = text.statement_of(node)
+        names = {get_dotted_name(node.func.value)}
+        if isinstance(owner, ast.Assign):
+            names |= {get_dotted_name(target) for target in owner.targets}
+        is_earlier = node.lineno < statement.lineno
+        if node.func.attr in MOVES and model in names and is_earlier:
+            moves.append(node)
+    return max(moves, key=lambda node: node.lineno, default=None)
 
 
 def _get_function(
@@ -284,6 +344,14 @@ def _find_words(program: Program, stray: _Stray) -> set[str]:
 
 def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
     """Yield edits that move a module with its model, or by itself."""
+    replaced = _find_replacement(program, stray)
+    if replaced is not None:
+        text, statement, _ = replaced
+        for move in _iter_moves(text, stray.wanted):
+            written = join_lines(text.written(statement.value)) + move
+            message = f"`{join_lines(text.written(statement.targets[0]))} = {written}`"
+            yield Fix("fits", message, (Edit(text.span(statement.value).end, move),))
+        return
     built = program.built.get(stray.path.partition(".")[0])
     if built is None:
         return

@@ -438,6 +438,9 @@ EINSUM_REDUCTION = _hazard("einsum-reduction",
 DIAGONAL_ONLY = _hazard("diagonal-only",
     "an `einsum` that reads only the diagonal of weights",
     "two letters for the matrix: `dk,bck->bcd`")
+DRAWN_INDEX = _hazard("drawn-index",
+    "ids or classes that are drawn beyond the end of what they index",
+    "a table or a loss with as many rows or classes, or a smaller upper limit")
 IMPLICIT_BROADCAST = _hazard("implicit-broadcast",
     "every broadcast; with `--strict` alone, as a note",
     "equal sizes, or `expand_as` where it is intended", severity="note", strict=True)

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.constructors import change_layer_size, resize_producer
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import get_called_name
+
+DRAWN = re.compile(r"from -?\d+ to (\d+), and .* has (\d+) (?:rows|classes|elements)")
+"""The numbers in a message of `drawn-index`: the last one drawn, and how many fit."""
+
+
+def suggest_rows(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a row of the table, or a class of the layer, for each index drawn."""
+    numbers = DRAWN.search(finding.message)
+    ops = [op for op in program.trace.ops if op.span == finding.span]
+    for op in ops if numbers is not None else ():
+        assert numbers is not None
+        needed, size = int(numbers[1]) + 1, int(numbers[2])
+        layer = program.layer(op)
+        if layer is not None:
+            yield from change_layer_size(program, layer.path, size, needed, "")
+        elif op.inputs and len(op.inputs[0].shape) > 1:
+            yield from resize_producer(program, op.inputs[0], 1, needed)
 
 
 def suggest_nearest(

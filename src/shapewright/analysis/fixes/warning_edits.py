@@ -19,6 +19,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.label_edits import (
     suggest_ignored_padding,
     suggest_nearest,
+    suggest_rows,
     suggest_sign,
 )
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
@@ -83,6 +84,7 @@ from shapewright.findings.codes import (
     COUNT_NOT_READ,
     COUNT_OVER_BATCHES,
     DIAGONAL_ONLY,
+    DRAWN_INDEX,
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EVALUATED_IN_TRAINING_MODE,
@@ -488,6 +490,7 @@ WAYS: dict[str, Suggest] = {
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
+    DRAWN_INDEX: suggest_rows,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: _suggest_transpose,

@@ -1,0 +1,157 @@
+"""Find indices that are drawn at random beyond the end of what they index: ids of an
+embedding, classes of a loss, places of `scatter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.target_values import SAME
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import DRAWN_INDEX, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact, Op
+
+DRAWS = frozenset({"randint", "random_"})
+PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
+"""Calls whose result has no other values than their inputs."""
+CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+PLACED = operators_with("indexes_along_dim")
+FARTHEST = 24
+"""Calls between a draw and its use, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """Values from `low` to `high`, both included, drawn by `op`."""
+
+    low: int
+    high: int
+    op: Op
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """An index of a call, and the number of rows, classes or elements that it has."""
+
+    at: int
+    size: int
+    what: str
+    ignored: int | None = None
+
+
+@looks_for(DRAWN_INDEX)
+def find_drawn_indices(scene: HazardContext) -> Iterator[Finding]:
+    """Find indices that are drawn up to a number which is not there."""
+    written = {
+        fact.tensor: call
+        for call in scene.calls
+        if call.op.kind == "inplace"
+        for fact in call.op.outputs
+    }
+    seen = set[object]()
+    for call in scene.calls:
+        use = _find_use(call)
+        if use is None or call.op.span in seen:
+            continue
+        draw = _find_draw(scene, call.op.inputs[use.at], written)
+        if draw is None or draw.high < use.size:
+            continue
+        if use.ignored is not None and draw.high == use.ignored >= use.size:
+            continue
+        seen.add(call.op.span)
+        name = scene.words(call.op)[use.at]
+        message = (
+            f"{name} is drawn from {draw.low} to {draw.high}, and"
+            f" {scene.operation(call.op)} has {use.size} {use.what}, 0 to"
+            f" {use.size - 1}"
+        )
+        yield scene.finding(
+            DRAWN_INDEX, call.op, message, (draw.op, "it is drawn here")
+        )
+
+
+def _find_use(call: OperatorCall) -> _Use | None:
+    """Return the index of a call that looks up rows, classes or elements."""
+    ins = call.op.inputs
+    if len(ins) < 2:
+        size = call.given(1, "num_classes", default=-1)
+        if call.name == "one_hot" and ins and type(size) is int and size > 0:
+            return _Use(0, size, "classes")
+        return None
+    if call.name == "embedding":
+        at = next((n for n, fact in enumerate(ins) if _is_whole(fact)), None)
+        table = next((fact for fact in ins if not _is_whole(fact)), None)
+        if at is None or table is None or len(table.shape) != 2:
+            return None
+        return _Use(at, table.shape[0], "rows")
+    if call.name in CLASS_LOSSES and _is_whole(ins[1]) and ins[0].shape:
+        dim = 1 if len(ins[0].shape) > 1 else 0
+        ignored = call.given(4, "ignore_index", default=-100)
+        size = ins[0].shape[dim]
+        return _Use(1, size, "classes", ignored if type(ignored) is int else None)
+    if call.name in PLACED and _is_whole(ins[1]):
+        dim = call.given(1, "dim", default=None)
+        shape = ins[0].shape
+        if type(dim) is int and -len(shape) <= dim < len(shape):
+            return _Use(1, shape[dim], f"elements in dim {dim}")
+    return None
+
+
+def _is_whole(fact: Fact) -> bool:
+    """Return whether a tensor holds integers."""
+    return fact.dtype in ("int64", "int32")
+
+
+def _find_draw(
+    scene: HazardContext, fact: Fact, written: Mapping[int, OperatorCall]
+) -> _Draw | None:
+    """Follow values back to the call that drew them; None if anything else came in."""
+    shift = 0
+    for _ in range(FARTHEST):
+        call = written.get(fact.tensor) or scene.maker(fact)
+        if call is None or (fact.tensor in written and call.name not in DRAWS):
+            return None
+        if call.name.removesuffix("_like") in DRAWS:
+            limits = _find_limits(call)
+            if limits is None:
+                return None
+            return _Draw(limits[0] + shift, limits[1] - 1 + shift, call.op)
+        if call.name in ("+", "add", "-", "sub") and len(call.op.inputs) == 1:
+            number = [v for _, v in call.op.arguments if type(v) is int]
+            if len(number) != 1 or "__rsub__" in call.op.function:
+                return None
+            shift += number[0] if call.name in ("+", "add") else -number[0]
+        elif not _has_same_values(call):
+            return None
+        if not call.op.inputs:
+            return None
+        fact = call.op.inputs[0]
+    return None
+
+
+def _has_same_values(call: OperatorCall) -> bool:
+    """Return whether a call returns values that it was given, all of them or some that
+    are not chosen by value.
+    """
+    if call.name == "interpolate":
+        return bool(call.given(3, "mode", default="nearest") == "nearest")
+    if call.name in ("[]", "__getitem__"):
+        return all(fact.dtype != "bool" for fact in call.op.inputs[1:])
+    return call.op.kind in SAME or call.name in PASSING
+
+
+def _find_limits(call: OperatorCall) -> tuple[int, int] | None:
+    """Return the limits of a draw, the upper one not included."""
+    words = ("from", "to") if call.name == "random_" else ("low", "high")
+    places = [call.arguments.get(str(n)) for n in range(3)]
+    numbers = [value for value in places if type(value) is int]
+    low, high = (call.arguments.get(word) for word in words)
+    if high is None and numbers:
+        high = numbers[-1] if low is None or len(numbers) == 1 else None
+        low = numbers[0] if len(numbers) > 1 else low
+    low = 0 if low is None else low
+    return (low, high) if type(low) is int and type(high) is int else None

@@ -1,0 +1,114 @@
+"""Ids and classes that are drawn beyond the end of what they index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(1000, 8)
+        self.fc = nn.Linear(8, 10)
+
+    def forward(self, ids):
+        return self.fc(self.table(ids))
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    ids, labels = {ids}, {labels}
+    logits = model(ids)
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+IDS = "torch.randint(0, 1000, (512, 1024))"
+LABELS = "torch.randint(0, 10, (512, 1024))"
+LOSS = "F.cross_entropy(logits.flatten(0, 1), labels.flatten())"
+BEYOND = {
+    "ids": ({"ids": IDS.replace("1000", "1001")}, "rows"),
+    "shifted": ({"ids": f"{IDS} + 1"}, "rows"),
+    "one limit": ({"ids": "torch.randint(1001, (512, 1024))"}, "rows"),
+    "by keyword": ({"ids": "torch.randint(high=1001, size=(512, 1024))"}, "rows"),
+    "in place": (
+        {"ids": "torch.empty(512, 1024, dtype=torch.long).random_(1002)"},
+        "rows",
+    ),
+    "cast": ({"ids": "torch.stack(list(torch.randint(1001, (512, 1024)).int()))"},
+             "rows"),
+    "classes": ({"labels": LABELS.replace("10,", "11,")}, "classes"),
+    "one hot": (
+        {
+            "labels": LABELS.replace("10,", "12,"),
+            "loss": "(F.one_hot(labels, 10) * logits.log_softmax(-1)).mean()",
+        },
+        "classes",
+    ),
+    "gathered": (
+        {
+            "labels": LABELS.replace("10,", "11,"),
+            "loss": "logits.gather(2, labels.unsqueeze(2)).mean()",
+        },
+        "elements in dim 2",
+    ),
+}  # fmt: skip
+WITHIN = {
+    "ids": {},
+    "shifted down": {"ids": "torch.randint(1, 1001, (512, 1024)) - 1"},
+    "reversed": {"ids": "999 - torch.randint(0, 1000, (512, 1024))"},
+    "clamped": {"ids": "torch.randint(0, 2000, (512, 1024)).clamp(max=999)"},
+    "remainder": {"ids": "torch.randint(0, 2000, (512, 1024)) % 1000"},
+    "chosen": {
+        "ids": "torch.where((t := torch.randint(0, 2000, (512, 1024))) < 1000, t, 0)"
+    },
+    "ignored": {
+        "labels": LABELS.replace("10,", "11,"),
+        "loss": LOSS.replace("flatten())", "flatten(), ignore_index=10)"),
+    },
+}
+
+
+def codes(folder: Path, **parts: str) -> list[tuple[str, str]]:
+    """The codes and messages of what is found in the script with these parts."""
+    whole = {"ids": IDS, "labels": LABELS, "loss": LOSS, **parts}
+    report = rehearsed(folder, SCRIPT.format(**whole))
+    return [(finding.code, finding.message) for finding in report.findings]
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_an_index_beyond_the_end_is_told(case: str, tmp_path: Path) -> None:
+    parts, what = BEYOND[case]
+    ((code, message),) = codes(tmp_path, **parts)
+    assert code == "drawn-index"
+    assert what in message
+
+
+@pytest.mark.parametrize("case", WITHIN)
+def test_an_index_within_is_not_told(case: str, tmp_path: Path) -> None:
+    assert codes(tmp_path, **WITHIN[case]) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "edit"),
+    [
+        ({"ids": IDS.replace("1000", "1001")}, "nn.Embedding(1001, 8)"),
+        ({"labels": LABELS.replace("10,", "11,")}, "nn.Linear(8, 11)"),
+    ],
+)
+def test_a_row_or_class_for_each_index_is_a_fix(
+    parts: dict[str, str], edit: str, tmp_path: Path
+) -> None:
+    whole = {"ids": IDS, "labels": LABELS, "loss": LOSS, **parts}
+    (finding,) = rehearsed(tmp_path, SCRIPT.format(**whole)).findings
+    assert edit in finding.fixes[0].message
+    assert finding.fixes[0].checked
