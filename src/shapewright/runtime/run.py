@@ -24,7 +24,7 @@ from shapewright.engine.failures.run_ends import (
 from shapewright.engine.layers.fused_attention import decide_fast_paths
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.private import skip_symbolic_checks
+from shapewright.engine.private import skip_symbolic_checks, use_real_strides
 from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.size_reads import remember_sizes
@@ -205,6 +205,7 @@ def _watch_run(
         stack.enter_context(group_claimed_tensors(engine))
         stack.enter_context(decide_fast_paths(engine))
         if graph:
+            stack.enter_context(use_real_strides())
             stack.enter_context(watch_backward(engine))
         stack.enter_context(watch_transforms(engine))
         stack.enter_context(watch_variables(engine))
