@@ -22,7 +22,10 @@ from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.batch_edits import suggest_batch_of_one
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.label_edits import suggest_ignored_class
+from shapewright.analysis.fixes.refusals import is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
+from shapewright.analysis.fixes.state_edits import suggest_joined_directions
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_output_padding,
@@ -94,10 +97,16 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     lists = list(iter_options("list", 1.0, suggest_tensors(program, failure)))
     if lists:
         return lists
+    states = list(
+        iter_options("state", 1.0, suggest_joined_directions(program, failure))
+    )
+    if states:
+        return states
     options = _sort_fixes(
         program,
         [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
     )
+    options = [o for o in options if not is_refused(program, failure, o.fix)]
     unmet = failure.unmet
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
@@ -253,7 +262,12 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         )
     yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
     yield from iter_options("batch", 1.3, operands.add_batch(program, failure))
+    yield from iter_options(
+        "view", 1.3, numbers_and_names.fix_view_size(program, failure)
+    )
     yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
+    yield from iter_options("table", 2.0, created.fix_indexed_tensor(program, failure))
+    yield from iter_options("ignored", 2.1, suggest_ignored_class(program, failure))
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
     yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
     masks = common_mistakes.swap_mask_dims(program, failure)

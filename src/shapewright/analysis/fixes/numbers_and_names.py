@@ -5,9 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from itertools import pairwise, permutations
+from math import prod
 
 from shapewright.analysis.explanations import find_sides
-from shapewright.analysis.fixes.constructors import find_size_pairs, iter_wanted_shapes
+from shapewright.analysis.fixes.constructors import (
+    find_size_pairs,
+    iter_wanted_shapes,
+    write_changed_size,
+)
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_definitions,
@@ -16,6 +21,7 @@ from shapewright.analysis.fixes.suspect_lines import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import ELEMENT_COUNT_MISMATCH, HIDDEN_STATE_SHAPE
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -56,6 +62,48 @@ def _fix_names(
             if isinstance(node, ast.Name | ast.Attribute):
                 for sign in "+-" if needs > has else "-+":
                     yield replace_number(place, node, f"{place.written(node)} {sign} 1")
+
+
+def fix_view_size(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Change one size of a `view` so that it has all elements: `channels * 4`."""
+    op = program.trace.ops[failure.op]
+    text_and_call = program.call_at(op.span)
+    unmet = failure.unmet
+    if unmet is None or unmet.code != ELEMENT_COUNT_MISMATCH or text_and_call is None:
+        return
+    text, call = text_and_call
+    rows = [(text, argument) for argument in call.args]
+    if len(rows) == 1:
+        definitions = [(text, call.args[0])]
+        definitions += iter_definitions(program, [(text.file, call.lineno)])
+        rows = next(
+            (
+                [(place, item) for item in node.elts]
+                for place, node in definitions
+                if isinstance(node, ast.List | ast.Tuple)
+            ),
+            [],
+        )
+    sizes = _read_sizes(op)
+    total, product = op.inputs[0].numel, prod(sizes)
+    if len(sizes) != len(rows) or -1 in sizes or not product:
+        return
+    for (place, node), size in list(zip(rows, sizes, strict=True))[1:]:
+        if isinstance(node, ast.Constant) or total % (product // size):
+            continue
+        new = total // (product // size)
+        if new > 1:
+            shown = write_changed_size(place, node, size, new)
+            message = f"`{shown}` for `{place.written(node)}`"
+            yield Fix("fits", message, (Edit(place.span(node), shown),))
+
+
+def _read_sizes(op: Op) -> list[int]:
+    """Return the sizes that a view was called with."""
+    sizes: list[int] = []
+    for _, value in op.arguments:
+        sizes += value if isinstance(value, list | tuple) else [value]
+    return [size for size in sizes if type(size) is int]
 
 
 def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -338,6 +386,8 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
     text_and_node = program.node(op.span)
     if text_and_node is None:
         return
+    if failure.unmet is not None and failure.unmet.code == HIDDEN_STATE_SHAPE:
+        return  # a state is what a recurrent layer returned, whatever has its shape
     text = text_and_node[0]
     wanted: dict[int, list[tuple[int, ...]]] = {}
     for at, shape in iter_wanted_shapes(program, failure):

@@ -459,6 +459,13 @@ def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
     func = call.func
     if shape[:1] != (1,) or not isinstance(func, ast.Attribute):
         return
+    if text.written(func) == "torch.squeeze":
+        for dim, size in enumerate(shape):
+            if size == 1 and dim > 0 and len(call.args) == 1 and not call.keywords:
+                argument = text.span(call.args[0])
+                message = f"`torch.squeeze({join_lines(text.at(argument))}, {dim})`"
+                yield Fix("fits", message, (Edit(argument.end, f", {dim}"),))
+        return
     owner, whole = text.span(func.value), text.span(call)
     tail = Span(
         whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column

@@ -52,6 +52,8 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
             if attribute is None:
                 continue
             text, value, name = attribute
+            if _is_in_data_set(text, value):
+                continue
             span = text.span(text.statement_of(value))
             kind = _find_plain_class(text, value) if asks else None
             if span in seen or (
@@ -66,6 +68,16 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 )
                 finding = replace(finding, related=(header, *finding.related))
             yield finding
+
+
+def _is_in_data_set(text: SourceText, value: ast.expr) -> bool:
+    """Return whether the class around a value is a data set: it has items."""
+    kind = text.around(value, ast.ClassDef)
+    methods = kind.body if kind is not None else []
+    return any(
+        isinstance(node, ast.FunctionDef) and node.name in ("__getitem__", "__iter__")
+        for node in methods
+    )
 
 
 def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:

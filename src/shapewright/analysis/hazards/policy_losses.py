@@ -113,7 +113,7 @@ def _find_sign(scene: HazardContext, fact: Fact) -> int:
             elif call.op.inputs[1].requires_grad:
                 return 0
             waiting.append(call.op.inputs[0])
-        elif call.name in MONOTONE:
+        elif call.name in MONOTONE and call.op.inputs:
             waiting.append(call.op.inputs[0])
     return 0
 

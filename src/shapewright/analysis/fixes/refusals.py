@@ -1,0 +1,90 @@
+"""Edits that would make a program run and do something else: they are not tried."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE, TARGET_SHAPE
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+
+TURNS = re.compile(
+    r"\.(transpose|permute|swapaxes|movedim|mT|t\(|T\b|unsqueeze|flatten|view|reshape)"
+)
+COLOURS = (3, 4)
+"""Channels of an image in RGB and RGBA."""
+MOST_MORE = 8
+"""Rows or classes that may be missing: more are labels of another meaning."""
+
+
+def is_refused(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a fix cannot be what was meant, although the call may run."""
+    code = failure.unmet.code if failure.unmet is not None else ""
+    if code == TARGET_SHAPE:
+        return _turns_other_sizes(program, failure, fix)
+    if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
+        return _makes_many_classes(program, fix) or _reads_elsewhere(program, fix)
+    return _fits_colours(program, failure, fix)
+
+
+def _turns_other_sizes(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether an operand of a loss is turned whose sizes are others than those
+    of the target: the result would be broadcast.
+    """
+    shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
+    if len(shapes) < 2 or len(shapes[0]) != len(shapes[1]):
+        return False
+    if sorted(shapes[0]) == sorted(shapes[1]):
+        return False
+    return any(TURNS.search(edit.text) for edit in fix.edits)
+
+
+def _fits_colours(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether the number of classes is changed to that of the colours of an
+    image that stands for the classes.
+    """
+    inputs = program.trace.ops[failure.op].inputs[:2]
+    data = [fact for fact in inputs if not fact.requires_grad and fact.ndim == 4]
+    ours = [fact for fact in inputs if fact.requires_grad and fact.ndim == 4]
+    if len(data) != 1 or len(ours) != 1 or data[0].shape[2:] != ours[0].shape[2:]:
+        return False
+    colours = data[0].shape[1]
+    if colours not in COLOURS or ours[0].shape[1] in (1, *COLOURS):
+        return False
+    numbers = {str(colours), "1"}  # one class is broadcast over the colours
+    return any(numbers & {*re.findall(r"\d+", edit.text)} for edit in fix.edits)
+
+
+def _makes_many_classes(program: Program, fix: Fix) -> bool:
+    """Return whether a number is replaced by one that is much larger."""
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        before = _read_number(text, edit.span)
+        if edit.text.isdecimal() and before and int(edit.text) > before + MOST_MORE:
+            return True
+    return False
+
+
+def _reads_elsewhere(program: Program, fix: Fix) -> bool:
+    """Return whether another column is read than the one that the program reads."""
+    for edit in fix.edits:
+        text_and_node = program.node(edit.span)
+        if text_and_node is None:
+            continue
+        text, node = text_and_node
+        around = text.parent(node)
+        if isinstance(around, ast.Tuple):
+            around = text.parent(around)
+        if isinstance(node, ast.Constant) and isinstance(around, ast.Subscript):
+            return True
+    return False
+
+
+def _read_number(text: SourceText | None, span: Span) -> int:
+    """Return the number that stands at a span, 0 if another thing does."""
+    written = text.at(span) if text is not None else ""
+    return int(written) if written.isdecimal() else 0
