@@ -505,6 +505,7 @@ def memory(
     training: bool | None = None,
     loss: Callable[[Any], Any] | None = None,
     largest_batch: bool = False,
+    autocast: str | None = None,
     **kwargs: Any,
 ) -> Memory:
     """What a step of a model takes, before any of it is allocated.
@@ -524,6 +525,8 @@ def memory(
     the mode that the model is put into, its own without one; in evaluation, forward
     runs alone, under `no_grad`. `loss` computes a loss from the output; without one it
     is the sum of the means. `largest_batch` looks for the largest `B` that fits.
+    `autocast` is ``"bf16"`` or ``"fp16"`` for autocast around forward and the loss;
+    what the model itself says is followed anyway.
 
     Nothing of the model is changed. What the program raises is `memory.events.error`.
     Raises `InputError` for a spec, an optimizer or a device that is not known.
@@ -533,7 +536,7 @@ def memory(
 
     refuse_target("memory", target)
     refuse_arguments("memory", target, args, kwargs)
-    settings = MemoryOptions(optimizer, device, training, largest_batch, loss)
+    settings = MemoryOptions(optimizer, device, training, largest_batch, loss, autocast)
     return measure_model(target, args, kwargs, settings)
 
 
@@ -546,6 +549,7 @@ def measure_target(
     device: str = "cpu",
     training: bool | None = None,
     largest_batch: bool = False,
+    autocast: str | None = None,
     timeout: float | None = None,
     files: ProgramFiles | None = None,
 ) -> Memory:
@@ -556,7 +560,9 @@ def measure_target(
     """
     from shapewright.commands.memory import MemoryOptions, measure_command
 
-    settings = MemoryOptions(optimizer, device, training, largest_batch)
+    settings = MemoryOptions(
+        optimizer, device, training, largest_batch, autocast=autocast
+    )
     return measure_command(target, spec, settings, timeout, arguments, files)
 
 

@@ -133,20 +133,6 @@ def test_a_value_that_depends_on_data_ends_the_step_with_its_line() -> None:
     assert "stopped by an error" in repr(memory)
 
 
-def test_autocast_is_told() -> None:
-    class Net(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(8, 8)
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                return self.layer(x)
-
-    assert any("autocast" in note for note in sw.memory(Net(), "f32[2, 8]").notes)
-    assert sw.memory(Mlp(), "f32[2, 64]").notes == ()
-
-
 def test_a_loss_of_ones_own_and_of_the_output() -> None:
     model = Mlp()
 

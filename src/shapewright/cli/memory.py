@@ -36,6 +36,12 @@ def add_arguments(parser: Parser) -> None:
         help="an optimizer of torch in small letters, with options: "
         "`sgd(momentum=0.9)`; or `none` (default: adamw)",
     )
+    add(
+        "--autocast",
+        metavar="DTYPE",
+        help="bf16 or fp16: run forward and the loss under `torch.autocast`; what "
+        "TARGET itself does is followed anyway",
+    )
     shared.add_mode(parser)
     add(
         "--device",
@@ -132,6 +138,7 @@ def _measure_target(options: argparse.Namespace, folder: str | None) -> Memory:
             device=options.fits or options.device or "cpu",
             training=options.training is not False,
             largest_batch=options.largest_batch,
+            autocast=options.autocast,
             timeout=options.timeout,
             files=shared.build_file_handling(options, folder),
         )

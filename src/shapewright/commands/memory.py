@@ -46,7 +46,8 @@ class MemoryOptions:
 
     `device` is named as in `rehearse --device`. `training` is None for the mode that
     the model is in; in evaluation only forward runs. `loss` computes a loss of the
-    output.
+    output. `autocast` is "bf16" or "fp16" for autocast around forward and the loss,
+    None for none.
     """
 
     optimizer: str = DEFAULT_OPTIMIZER
@@ -54,6 +55,7 @@ class MemoryOptions:
     training: bool | None = None
     largest_batch: bool = False
     loss: Callable[[Any], Any] | None = None
+    autocast: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +171,22 @@ def _build_request(options: MemoryOptions, device: _Device) -> StepRequest:
     """Return the request for steps; raise `InputError` for an unknown optimizer."""
     from shapewright.inputs.errors import InputError
     from shapewright.runtime.memory.optimizers import UnknownOptimizer, read_optimizer
-    from shapewright.runtime.memory.steps import StepRequest
+    from shapewright.runtime.memory.steps import StepRequest, find_dtype
 
     try:
         kind, settings = read_optimizer(options.optimizer)
     except UnknownOptimizer as error:
         raise InputError(str(error)) from None
-    return StepRequest(kind, settings, loss=options.loss, capability=device.capability)
+    dtype = None
+    if options.autocast is not None:
+        dtype = find_dtype(options.autocast)
+        if dtype is None:
+            raise InputError(
+                f"autocast is in bf16 or fp16, not in `{options.autocast}`"
+            )
+    return StepRequest(
+        kind, settings, loss=options.loss, capability=device.capability, autocast=dtype
+    )
 
 
 def _choose_mode(
@@ -330,6 +341,7 @@ class _Step:
             advice=find_advice(peak, training, name, self._get_leading_letter()),
             notes=(*notes, *events.notes, *self._list_unknown(events)),
             sizes={**self.feeding.letters, **sizes},
+            autocast=self.options.autocast or "",
         )
 
     def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:

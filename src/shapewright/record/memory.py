@@ -175,7 +175,9 @@ class Memory:
     is "fits", "tight" (it depends on what is not known), "does not fit", or empty, also
     for a step that did not end.
     `training` says whether the model was in training mode and backward ran. `advice`
-    are changes that would help. `events` is the whole record; all else follows from it.
+    are changes that would help. `autocast` is "bf16" or "fp16" if forward and the loss
+    ran under it by request, else empty. `events` is the whole record; all else follows
+    from it.
     """
 
     target: str
@@ -193,6 +195,7 @@ class Memory:
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    autocast: str = ""
 
     @property
     def complete(self) -> bool:
@@ -219,6 +222,7 @@ class Memory:
             "device": self.device,
             "optimizer": self.optimizer,
             "training": self.training,
+            "autocast": self.autocast,
             "complete": self.complete,
             "error": None if error is None else f"{error.message}",
             "tensors": self.peak.bytes,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_iter, tree_map
 
+from shapewright.engine.autocast_kernels import use_autocast
 from shapewright.engine.call_sites import Positions, is_installed
 from shapewright.engine.device_kernels import KernelChoice, use_device_kernels
 from shapewright.engine.failures.run_ends import Stopped, make_failure
@@ -51,6 +52,18 @@ from shapewright.runtime.restore.snapshot import restore_snapshot, take_snapshot
 
 STEPS = 2
 
+_DTYPES = {
+    "bf16": torch.bfloat16,
+    "bfloat16": torch.bfloat16,
+    "fp16": torch.float16,
+    "float16": torch.float16,
+}
+
+
+def find_dtype(name: str) -> torch.dtype | None:
+    """Return the dtype of autocast with this name, None for another."""
+    return _DTYPES.get(name.removeprefix("torch."))
+
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
@@ -59,7 +72,8 @@ class StepRequest:
     `optimizer` is a class of torch, None for none, with its `options`. Without
     `training`, only forward runs, under `no_grad`. `loss` computes a loss from the
     output; the usual one is the sum of the means of all outputs. `capability` is the
-    compute capability of a GPU, None for the CPU.
+    compute capability of a GPU, None for the CPU. `autocast` is a dtype for forward and
+    the loss, None for none around them.
     """
 
     optimizer: type | None = None
@@ -67,6 +81,18 @@ class StepRequest:
     training: bool = True
     loss: Callable[[Any], torch.Tensor] | None = None
     capability: tuple[int, int] | None = None
+    autocast: torch.dtype | None = None
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the device, as torch calls it."""
+        return "cpu" if self.capability is None else "cuda"
+
+    def around_forward(self) -> AbstractContextManager[Any]:
+        """Return the context in which forward and the loss run."""
+        if self.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.kind, dtype=self.autocast)
 
 
 def record_steps(
@@ -94,7 +120,7 @@ def record_steps(
         stack.enter_context(restore_snapshot(taken, args, kwargs, life))
         held.append(life)  # the surroundings are looked at after the run
         stack.enter_context(use_device_kernels(KernelChoice(request.capability)))
-        stack.enter_context(_note_autocast(notes))
+        stack.enter_context(_follow_autocast(request.kind, notes))
         stack.enter_context(_suspend_collector())
         copies = _Copies()
         try:
@@ -194,7 +220,7 @@ def _run_steps(
                 _run_training_step(call, fed, copies, events, optimizer, request)
             else:
                 events.phase = FORWARD
-                with torch.no_grad():
+                with torch.no_grad(), request.around_forward():
                     call(fed)
     events.step, events.phase = STEPS + 1, SETUP  # what is freed from here is no event
 
@@ -211,7 +237,8 @@ def _run_training_step(
     events.phase = FORWARD
     for parameter in copies.parameters:
         parameter.grad = None
-    loss = _compute_loss(call(fed), request.loss)
+    with request.around_forward():
+        loss = _compute_loss(call(fed), request.loss)
     events.phase = BACKWARD
     loss.backward()
     for parameter in copies.parameters:
@@ -296,21 +323,29 @@ def _suspend_collector() -> Iterator[None]:
 
 
 @contextmanager
-def _note_autocast(notes: dict[str, None]) -> Iterator[None]:
-    """Note that a program uses autocast, which does not act on data-free tensors."""
+def _follow_autocast(kind: str, notes: dict[str, None]) -> Iterator[None]:
+    """Let autocast of the device act, and note that of other kinds, which does not."""
 
-    def watch(original: Callable[..., Any]) -> Callable[..., Any]:
-        def enter(self: Any) -> Any:
-            if getattr(self, "_enabled", True):
+    def watch(original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(
+            self: Any, device_type: str, dtype: Any = None, enabled: bool = True,
+            cache_enabled: bool | None = None,
+        ) -> None:  # fmt: skip
+            if enabled and device_type != kind:
                 notes[
-                    "the program uses autocast, which is not followed yet: tensors "
-                    "have the dtypes that they would have without it"
+                    f'`torch.autocast("{device_type}")` does nothing here: the step '
+                    f"runs on a device of the kind `{kind}`"
                 ] = None
-            return original(self)
+            original(self, device_type, dtype, enabled, cache_enabled)
 
-        return enter
+        return __init__
 
-    with replace_attribute(torch.autocast, "__enter__", watch):
+    with (
+        replace_attribute(torch.autocast, "__init__", watch),
+        use_autocast(kind) as is_followed,
+    ):
+        if not is_followed:
+            notes["autocast is not followed with this version of torch"] = None
         yield
 
 

@@ -80,10 +80,11 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
 
 def _describe_step(memory: Memory) -> str:
     """Return ``a training step with AdamW on H100 80GB``."""
+    under = f", under autocast in {memory.autocast}" if memory.autocast else ""
     if not memory.training:
-        return f"forward under `no_grad`, in evaluation, on {memory.device}"
+        return f"forward under `no_grad`, in evaluation, on {memory.device}{under}"
     optimizer = memory.optimizer or "no optimizer"
-    return f"a training step with {optimizer} on {memory.device}"
+    return f"a training step with {optimizer} on {memory.device}{under}"
 
 
 def _format_error(memory: Memory, terminal: Terminal) -> list[Line]:
