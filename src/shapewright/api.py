@@ -506,6 +506,7 @@ def memory(
     loss: Callable[[Any], Any] | None = None,
     largest_batch: bool = False,
     autocast: str | None = None,
+    what_if: bool | str | Sequence[str] = False,
     **kwargs: Any,
 ) -> Memory:
     """What a step of a model takes, before any of it is allocated.
@@ -526,17 +527,22 @@ def memory(
     runs alone, under `no_grad`. `loss` computes a loss from the output; without one it
     is the sum of the means. `largest_batch` looks for the largest `B` that fits.
     `autocast` is ``"bf16"`` or ``"fp16"`` for autocast around forward and the loss;
-    what the model itself says is followed anyway.
+    what the model itself says is followed anyway. `what_if` are changes that are run as
+    well, for `memory.what_if`: ``"bf16"``, ``"checkpoint:Block"``, ``"B=32"``,
+    ``"accumulate=4"``, ``"no-foreach"``, ``"offload-optimizer"``, an optimizer, or
+    several with commas between; true is for those that may help.
 
     Nothing of the model is changed. What the program raises is `memory.events.error`.
     Raises `InputError` for a spec, an optimizer or a device that is not known.
     """
-    from shapewright.commands.memory import MemoryOptions, measure_model
+    from shapewright.commands.memory import MemoryOptions, list_texts, measure_model
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
 
     refuse_target("memory", target)
     refuse_arguments("memory", target, args, kwargs)
-    settings = MemoryOptions(optimizer, device, training, largest_batch, loss, autocast)
+    settings = MemoryOptions(
+        optimizer, device, training, largest_batch, loss, autocast, list_texts(what_if)
+    )
     return measure_model(target, args, kwargs, settings)
 
 
@@ -550,18 +556,27 @@ def measure_target(
     training: bool | None = None,
     largest_batch: bool = False,
     autocast: str | None = None,
+    what_if: Sequence[str] | None = None,
+    must_fit: bool = False,
     timeout: float | None = None,
     files: ProgramFiles | None = None,
 ) -> Memory:
     """Measure a command-line target, as in ``memory_target("model.py:Net", "f32[8]")``.
 
-    The options are those of `memory`. Raises `InputError` for a target or spec that
-    cannot be used.
+    The options are those of `memory`; of an empty `what_if`, the changes that may help
+    are run, and with `must_fit` also where the step does not surely fit. Raises
+    `InputError` for a target or spec that cannot be used.
     """
     from shapewright.commands.memory import MemoryOptions, measure_command
 
     settings = MemoryOptions(
-        optimizer, device, training, largest_batch, autocast=autocast
+        optimizer,
+        device,
+        training,
+        largest_batch,
+        autocast=autocast,
+        what_if=None if what_if is None else tuple(what_if),
+        must_fit=must_fit,
     )
     return measure_command(target, spec, settings, timeout, arguments, files)
 

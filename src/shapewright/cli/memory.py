@@ -60,6 +60,15 @@ def add_arguments(parser: Parser) -> None:
         help="find the largest batch that fits on the device, in at most six runs",
     )
     add(
+        "--what-if",
+        action="append",
+        metavar="CHANGES",
+        help="run the step with changes as well, as in `bf16`, `checkpoint:Block`, "
+        "`batch=64`, `accumulate=4`, `no-foreach`, `offload-optimizer`, `sgd`; commas "
+        "join them, and the option may stand several times; without a value, those "
+        "that may help",
+    )
+    add(
         "--format",
         choices=shared.list_formats("memory"),
         help="lines and bars, or versioned JSON (default: text, or what the ending of "
@@ -139,6 +148,10 @@ def _measure_target(options: argparse.Namespace, folder: str | None) -> Memory:
             training=options.training is not False,
             largest_batch=options.largest_batch,
             autocast=options.autocast,
+            what_if=None
+            if options.what_if is None
+            else [*filter(None, options.what_if)],
+            must_fit=True,
             timeout=options.timeout,
             files=shared.build_file_handling(options, folder),
         )

@@ -66,7 +66,7 @@ def use_autocast(kind: str) -> Iterator[bool]:
         stack.callback(casts.remove)
         if kind == "cuda":
             stack.enter_context(claim_cuda_autocast())
-            stack.enter_context(_infer_cuda_in_checkpoints())
+            stack.enter_context(_claim_cuda_checkpoints())
         for name, make in (
             ("set_autocast_enabled", follow),
             ("clear_autocast_cache", clear),
@@ -77,7 +77,7 @@ def use_autocast(kind: str) -> Iterator[bool]:
 
 
 @contextmanager
-def _infer_cuda_in_checkpoints() -> Iterator[None]:
+def _claim_cuda_checkpoints() -> Iterator[None]:
     """Let checkpoints put back the autocast of CUDA for meta tensors.
 
     They keep the state of the kind of device of their operands, and autocast has none

@@ -65,6 +65,8 @@ class MemoryEvents:
 
     `storages` are numbered from 0, as in the events. `steps` is how many steps ran, and
     `error` is what ended the last of them. `notes` say what was supposed or not seen.
+    `flops` are those of the last step by phase and module, of matrix products,
+    convolutions and attention.
     """
 
     events: tuple[Event, ...]
@@ -72,6 +74,7 @@ class MemoryEvents:
     steps: int
     notes: tuple[str, ...] = ()
     error: Finding | None = None
+    flops: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,27 @@ class LargestBatch:
     is_exact: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RehearsedChange:
+    """What a step takes with a change, by running it.
+
+    `change` is how it is written for `--what-if`, `edits` are the lines of code that
+    make it. `saved` are bytes less than as it is: of what the process has on a GPU, of
+    tensors on the CPU. `flops` are those of the step. `error` says why it does not
+    run; then all numbers are 0.
+    """
+
+    change: str
+    edits: tuple[str, ...]
+    bytes: int = 0
+    reserved: int | None = None
+    total: TotalBytes | None = None
+    verdict: str = ""
+    saved: int = 0
+    flops: int = 0
+    error: str = ""
+
+
 renderers: dict[str, Callable[[Memory], str]] = {}
 """Functions that render a memory record, by MIME type; views register them."""
 
@@ -177,7 +201,8 @@ class Memory:
     `training` says whether the model was in training mode and backward ran. `advice`
     are changes that would help. `autocast` is "bf16" or "fp16" if forward and the loss
     ran under it by request, else empty. `events` is the whole record; all else follows
-    from it.
+    from it. `what_if` are changes that were run as well, None if none
+    was to be.
     """
 
     target: str
@@ -196,6 +221,12 @@ class Memory:
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     autocast: str = ""
+    what_if: tuple[RehearsedChange, ...] | None = None
+
+    @property
+    def flops(self) -> int:
+        """Return the FLOPs of the step, of products, convolutions and attention."""
+        return sum(self.events.flops.values())
 
     @property
     def complete(self) -> bool:
@@ -233,6 +264,8 @@ class Memory:
             "peak": _describe_peak(self.peak),
             "timeline": [[p.phase, p.bytes] for p in self.timeline],
             "largest_batch": _describe_batch(self.largest_batch),
+            "flops": self.flops,
+            "what_if": [_describe_change(row) for row in self.what_if or ()],
             "advice": list(self.advice),
             "notes": list(self.notes),
         }
@@ -295,6 +328,20 @@ def _describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
         "size": batch.size,
         "exact": batch.is_exact,
         "tried": {str(size): reserved for size, reserved in batch.tried.items()},
+    }
+
+
+def _describe_change(row: RehearsedChange) -> dict[str, Any]:
+    return {
+        "change": row.change,
+        "edits": list(row.edits),
+        "tensors": row.bytes,
+        "reserved": row.reserved,
+        "total": None if row.total is None else _describe_total(row.total),
+        "verdict": row.verdict,
+        "saved": row.saved,
+        "flops": row.flops,
+        "error": row.error,
     }
 
 

@@ -42,6 +42,7 @@ from shapewright.record.memory import (
     StorageOrigin,
 )
 from shapewright.runtime.limits import delay_signals
+from shapewright.runtime.memory.checkpoints import UnknownModule, use_checkpoints
 from shapewright.runtime.memory.optimizers import UnknownOptimizer, build_optimizer
 from shapewright.runtime.memory.storage_events import (
     StorageEvents,
@@ -51,6 +52,9 @@ from shapewright.runtime.memory.storage_events import (
 from shapewright.runtime.restore.snapshot import restore_snapshot, take_snapshot
 
 STEPS = 2
+
+MOST_PARTS = 3
+"""Parts of a batch that run; from the second on, all allocate the same."""
 
 _DTYPES = {
     "bf16": torch.bfloat16,
@@ -73,7 +77,9 @@ class StepRequest:
     `training`, only forward runs, under `no_grad`. `loss` computes a loss from the
     output; the usual one is the sum of the means of all outputs. `capability` is the
     compute capability of a GPU, None for the CPU. `autocast` is a dtype for forward and
-    the loss, None for none around them.
+    the loss, None for none around them. A batch comes in `parts`, whose gradients add
+    up. Modules of the classes `checkpointed` compute again in backward. The optimizer
+    is on the host for parameters of `offloaded_from` elements and more.
     """
 
     optimizer: type | None = None
@@ -82,6 +88,9 @@ class StepRequest:
     loss: Callable[[Any], torch.Tensor] | None = None
     capability: tuple[int, int] | None = None
     autocast: torch.dtype | None = None
+    parts: int = 1
+    checkpointed: tuple[str, ...] = ()
+    offloaded_from: int | None = None
 
     @property
     def kind(self) -> str:
@@ -128,6 +137,7 @@ def record_steps(
                 stack.enter_context(copies.replace_states(taken.near))
                 if taken.root is not None:
                     taken.root.train(request.training)
+                stack.enter_context(use_checkpoints(taken.near, request.checkpointed))
                 fed = tree_map(copies.copy_input, (args, kwargs))
                 _build_lazy_parameters(target, fed, copies, taken.near)
                 _run_steps(partial(_call_target, target), fed, copies, events, request)
@@ -137,7 +147,7 @@ def record_steps(
             error = caught
         events.copies.clear()
     finding = _explain_error(error, folder) if error is not None else None
-    return _finish_record(events, folder, notes, finding)
+    return _finish_record(events, folder, notes, finding, request.parts)
 
 
 class _Copies:
@@ -210,6 +220,8 @@ def _run_steps(
         events.add(tensor, INPUTS)
     optimizer = None
     trained = [p for p in copies.parameters if p.requires_grad]
+    if request.offloaded_from is not None:
+        trained = [p for p in trained if p.numel() < request.offloaded_from]
     if request.training and request.optimizer is not None and trained:
         optimizer = build_optimizer(request.optimizer, dict(request.options), trained)
     with events.watched():
@@ -237,10 +249,13 @@ def _run_training_step(
     events.phase = FORWARD
     for parameter in copies.parameters:
         parameter.grad = None
-    with request.around_forward():
-        loss = _compute_loss(call(fed), request.loss)
-    events.phase = BACKWARD
-    loss.backward()
+    for _ in range(min(request.parts, MOST_PARTS)):
+        events.phase = FORWARD
+        with request.around_forward():
+            loss = _compute_loss(call(fed), request.loss)
+            loss = loss / request.parts if request.parts > 1 else loss
+        events.phase = BACKWARD
+        loss.backward()
     for parameter in copies.parameters:
         if parameter.grad is not None:
             events.claim(parameter.grad, GRADIENTS)
@@ -367,7 +382,7 @@ def _list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
 def _explain_error(error: BaseException, folder: str) -> Finding:
     """Return the finding for what ended the program."""
     finding = make_failure(error, Mode(), Positions(folder, {}))
-    if isinstance(error, UnreadableValue | UnknownOptimizer | _NoLoss):
+    if isinstance(error, UnreadableValue | UnknownOptimizer | UnknownModule | _NoLoss):
         return replace(finding, message=str(error))
     return finding
 
@@ -377,6 +392,7 @@ def _finish_record(
     folder: str,
     notes: Mapping[str, None],
     error: Finding | None,
+    parts: int,
 ) -> MemoryEvents:
     """Return the record; lines of the program's own files come before a library's."""
     positions = Positions(folder, {})
@@ -393,7 +409,14 @@ def _finish_record(
             StorageOrigin(note.kind, note.op, note.module, file, line, saved_by)
         )
     kept = tuple(event for event in events.events if event.step <= STEPS)
-    return MemoryEvents(kept, tuple(storages), events.step, tuple(notes), error)
+    last = min(events.step, STEPS)
+    ran = min(parts, MOST_PARTS)
+    flops = {
+        (phase, module): count * parts // ran
+        for (step, phase, module), count in events.arithmetic.flops.items()
+        if step == last
+    }
+    return MemoryEvents(kept, tuple(storages), events.step, tuple(notes), error, flops)
 
 
 def _find_line(site: Any, positions: Positions) -> tuple[str, int]:

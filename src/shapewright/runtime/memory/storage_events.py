@@ -40,6 +40,7 @@ from shapewright.record.memory import (
     TEMPORARY,
     Event,
 )
+from shapewright.runtime.memory.arithmetic import FlopCounts
 from shapewright.runtime.memory.known_values import (
     LIMIT,
     follow_values,
@@ -109,6 +110,7 @@ class StorageEvents(TorchDispatchMode):
         self.phase, self.step = SETUP, 0
         self.calls: dict[int, tuple[str, str, Site]] = {}  # by autograd's number
         self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.arithmetic = FlopCounts()
 
     # -- storages ----------------------------------------------------------------------
 
@@ -189,6 +191,9 @@ class StorageEvents(TorchDispatchMode):
                 forward = self.calls.get(node._sequence_nr() + 1)
                 if forward is not None:
                     _, module, site = forward
+            if func._overloadpacket in self.arithmetic.formulas:
+                place = self.step, self.phase, module
+                self.arithmetic.add(place, func, args, kwargs, output)
             outputs = output if isinstance(output, tuple | list) else (output,)
             for tensor in _collect_tensors(outputs):
                 count = len(self.notes)

@@ -5,6 +5,8 @@ activations   9.8 GiB  69%  █████████████████�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shapewright.record.memory import (
     ACTIVATIONS,
     FITS,
@@ -12,6 +14,7 @@ from shapewright.record.memory import (
     HeldBytes,
     LargestBatch,
     Memory,
+    TimelinePoint,
 )
 from shapewright.views.formatting import (
     ASCII,
@@ -25,6 +28,7 @@ from shapewright.views.formatting import (
     pad,
     render_lines,
 )
+from shapewright.views.terminal.memory_changes import format_changes
 from shapewright.views.terminal.totals import label_text
 
 LINES = 5
@@ -64,7 +68,9 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
     if memory.peak.lines:
         lines += [[], *_format_activations(memory, terminal)]
     lines += [[], *_format_timeline(memory, terminal)]
-    if memory.advice:
+    if memory.what_if is not None:
+        lines += [[], *format_changes(memory, terminal)]
+    elif memory.advice:
         lines.append([])
         for at, text in enumerate(memory.advice):
             lines += label_text("" if at else "would help", text, terminal)
@@ -222,13 +228,31 @@ def _describe_held(held: HeldBytes, by_line: bool) -> str:
     return text
 
 
+def _fit_timeline(
+    points: Sequence[TimelinePoint], room: int
+) -> Sequence[TimelinePoint]:
+    """Return the points, or the larger of each two of a phase if they are too many."""
+    if len(points) <= room:
+        return points
+    joined: list[TimelinePoint] = []
+    is_open = False
+    for point in points:
+        if is_open and joined[-1].phase == point.phase:
+            joined[-1] = max(joined[-1], point, key=lambda p: p.bytes)
+            is_open = False
+        else:
+            joined.append(point)
+            is_open = True
+    return _fit_timeline(joined, room) if len(joined) < len(points) else points
+
+
 def _format_timeline(memory: Memory, terminal: Terminal) -> list[Line]:
     """Return the course of memory over the step, and the phases below it."""
     levels = LEVELS if terminal.glyphs is UNICODE else PLAIN_LEVELS
     most = memory.peak.bytes
     marks = ""
     phases: list[tuple[str, int]] = []
-    for point in memory.timeline:
+    for point in _fit_timeline(memory.timeline, terminal.width - LABEL - 1):
         level = max(1, round(point.bytes / most * (len(levels) - 1))) if most else 0
         marks += levels[min(level, len(levels) - 1)]
         if phases and phases[-1][0] == point.phase:
