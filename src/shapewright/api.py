@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from shapewright.commands.explain import Explaining
     from shapewright.commands.targets import Outcome, Progress
     from shapewright.engine.memo import Memo
-    from shapewright.record.memory import Memory
+    from shapewright.record.memory import LargestBatch, Memory
     from shapewright.record.report import Rehearsal, Report
     from shapewright.record.solution import Solution
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -546,6 +547,49 @@ def memory(
     return measure_model(target, args, kwargs, settings)
 
 
+def largest_batch(
+    target: Any,
+    *args: Any,
+    device: str,
+    optimizer: str = "adamw",
+    training: bool | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    autocast: str | None = None,
+    **kwargs: Any,
+) -> LargestBatch:
+    """Return the largest batch of which a step fits on a GPU, by running it.
+
+    Example::
+
+        >>> batch = sw.largest_batch(UNet(), "f32[B=256, 3, 256, 256]", device="RTX 4090")
+        >>> batch.letter, batch.size, batch.is_exact
+        ('B', 1076, True)
+
+    The arguments are those of `memory`. The letter is `B` or `N`, or else the first of
+    an input; `tried` has the bytes that torch's allocator reserves, for each size that
+    was run. `size` is 0 where not even 1 fits. Raises `InputError` for inputs without a
+    letter, for a device without a known memory, and where the step does not run.
+    """
+    from shapewright.inputs.errors import InputError
+
+    record = memory(
+        target,
+        *args,
+        device=device,
+        optimizer=optimizer,
+        training=training,
+        loss=loss,
+        autocast=autocast,
+        largest_batch=True,
+        **kwargs,
+    )
+    if record.largest_batch is None:
+        error = record.events.error
+        reason = error.message if error is not None else "nothing was recorded"
+        raise InputError(f"the step does not run: {reason}")
+    return record.largest_batch
+
+
 def measure_target(
     target: str,
     spec: str | None = None,
@@ -611,10 +655,41 @@ def _run_trace(
                 if search_result is not None:
                     return _show_trace(with_loops(search_result).trace, settings)
             result = trace_call(target, args, kwargs, request, freed)
-            return _show_trace(with_loops(result).trace, settings)
+            run_trace = _show_trace(with_loops(result).trace, settings)
+            return replace(run_trace, measure=_build_measure(target, args, kwargs))
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
         return _show_trace(make_early_trace(name, stopped), settings)
+
+
+MOST_ELEMENTS = 1 << 16
+"""Elements of the largest input that a trace keeps with its values."""
+
+
+def _build_measure(
+    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[..., Memory]:
+    """Return `memory` of this call.
+
+    It keeps no model alive, and of large inputs no data.
+    """
+
+    def drop_data(value: Any) -> Any:
+        is_large = hasattr(value, "untyped_storage") and value.numel() > MOST_ELEMENTS
+        return value.detach().to("meta") if is_large else value
+
+    inputs = tuple(map(drop_data, args))
+    named = {name: drop_data(value) for name, value in kwargs.items()}
+    is_module = hasattr(target, "named_modules")
+    kept: Callable[[], Any] = ref(target) if is_module else lambda: target
+
+    def measure(**options: Any) -> Memory:
+        model = kept()
+        if model is None:
+            raise ValueError("the traced model is gone: write `sw.memory(model, ...)`")
+        return memory(model, *inputs, **named, **options)
+
+    return measure
 
 
 def _show_trace(run_trace: Trace, settings: Options) -> Trace:

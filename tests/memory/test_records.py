@@ -198,6 +198,29 @@ def test_no_letter_no_largest_batch() -> None:
         sw.memory(Mlp(), "f32[2, 64]", device="T4", largest_batch=True)
 
 
+def test_the_largest_batch_alone() -> None:
+    batch = sw.largest_batch(Mlp(), "f32[B=2, 64]", device="T4", optimizer="sgd")
+    whole = sw.memory(
+        Mlp(), "f32[B=2, 64]", device="T4", optimizer="sgd", largest_batch=True
+    )
+    assert batch == whole.largest_batch
+    with pytest.raises(InputError, match="the step does not run: "):
+        sw.largest_batch(Mlp(), "f32[B=2, 63]", device="T4")
+
+
+def test_the_step_of_a_trace() -> None:
+    model, x = Mlp(), torch.randn(2048, 64)
+    trace = sw.trace(model, x)
+    assert trace.memory(device="T4").peak == sw.memory(model, x, device="T4").peak
+    assert trace.by("op").memory().peak == trace.memory().peak
+    assert trace == sw.Trace.from_json(trace.to_json())
+    with pytest.raises(ValueError, match="does not hold its model"):
+        sw.Trace.from_json(trace.to_json()).memory()
+    del model
+    with pytest.raises(ValueError, match="the traced model is gone"):
+        trace.memory()
+
+
 def make_memory(low: int, capacity: tuple[int, int]) -> Memory:
     memory = sw.memory(nn.Linear(1, 1), "f32[1, 1]", device="T4")
     total = TotalBytes(low - 100, 0, (100, 200))
