@@ -561,7 +561,7 @@ def largest_batch(
 
     Example::
 
-        >>> batch = sw.largest_batch(UNet(), "f32[B=256, 3, 256, 256]", device="RTX 4090")
+        >>> batch = sw.largest_batch(UNet(), "f32[B=8, 3, 256, 256]", device="RTX 4090")
         >>> batch.letter, batch.size, batch.is_exact
         ('B', 1076, True)
 

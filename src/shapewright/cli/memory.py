@@ -87,6 +87,13 @@ def run(options: argparse.Namespace) -> int:
         raise Unusable("`--fits D` runs on D; leave out `--device`")
     target = options.target
     options.format = result_files.choose_format("memory", options)
+    if (
+        options.format == "pickle"
+        and (options.fits or options.device or "cpu") == "cpu"
+    ):
+        raise Unusable(
+            "a snapshot is of a GPU's allocator: name a GPU, as in --device T4"
+        )
     file = options.file and options.file.absolute()  # the program may change folder
 
     def work(parent: child_process.Here[None]) -> int:

@@ -14,7 +14,13 @@ from shapewright.analysis.memory.largest_batch import (
     find_largest_batch,
 )
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
-from shapewright.record.memory import LargestBatch, Memory, MemoryEvents, TotalBytes
+from shapewright.record.memory import (
+    AllocatorAction,
+    LargestBatch,
+    Memory,
+    MemoryEvents,
+    TotalBytes,
+)
 
 if TYPE_CHECKING:
     from shapewright.commands.solve import Feeding
@@ -154,8 +160,10 @@ class MeasuredStep:
         optimizer = self.request.optimizer
         name = optimizer.__name__ if optimizer is not None and training else ""
         reserved = total = None
+        history: tuple[AllocatorAction, ...] = ()
         if device.capability is not None:
-            reserved = replay_allocator(events.events).reserved
+            allocator = replay_allocator(events.events)
+            reserved, history = allocator.reserved, tuple(allocator.history)
             total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
         return Memory(
             self.name,
@@ -173,6 +181,7 @@ class MeasuredStep:
             notes=(*notes, *events.notes, *self._list_unknown(events)),
             sizes={**self.feeding.letters, **sizes},
             autocast=self.options.autocast or "",
+            allocator=history,
         )
 
     def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:

@@ -77,6 +77,14 @@ class MemoryEvents:
     flops: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
+NEW_SEGMENT = "segment"
+
+AllocatorAction = tuple[str, int, int, int]
+"""What the allocator does: `NEW_SEGMENT`, `ALLOCATE` or `FREE`, the number of the
+storage (-1 for a segment), the address, and the bytes: of a segment all of it, of a
+storage those that were asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class HeldBytes:
     """Bytes of one kind that live at the peak, of one line of the program."""
@@ -202,7 +210,7 @@ class Memory:
     are changes that would help. `autocast` is "bf16" or "fp16" if forward and the loss
     ran under it by request, else empty. `events` is the whole record; all else follows
     from it. `what_if` are changes that were run as well, None if none
-    was to be.
+    was to be. `allocator` is what torch's allocator does, from the first parameter on.
     """
 
     target: str
@@ -222,6 +230,7 @@ class Memory:
     sizes: Mapping[str, int] = field(default_factory=dict)
     autocast: str = ""
     what_if: tuple[RehearsedChange, ...] | None = None
+    allocator: tuple[AllocatorAction, ...] = ()
 
     @property
     def flops(self) -> int:
