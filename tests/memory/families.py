@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 
 class Mlp(nn.Module):
@@ -101,6 +102,24 @@ class ResidualMlp(nn.Module):
         for layer in self.layers:
             x = x + layer(x)
         return x
+
+
+class Checkpointed(ResidualMlp):
+    is_reentrant = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(64, 64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        for layer in self.layers:
+            x = checkpoint(layer, x, use_reentrant=self.is_reentrant)
+        return x
+
+
+class Reentrant(Checkpointed):
+    is_reentrant = True
 
 
 class ResidualNet(nn.Module):

@@ -8,10 +8,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 import shapewright as sw
-from memory.families import FAMILIES, Family, LanguageModel, ResidualMlp
+from memory.families import (
+    FAMILIES,
+    Checkpointed,
+    Family,
+    LanguageModel,
+    Reentrant,
+    ResidualMlp,
+)
 from memory.test_real_allocations import (
     check_equal,
     find_phase_peaks,
@@ -68,24 +74,6 @@ def test_autocast_around_the_step() -> None:
     assert find_phase_peaks(around) == find_phase_peaks(inside)
     assert around.autocast == "bf16"
     assert find_phase_peaks(around) != find_phase_peaks(sw.memory(model, *inputs))
-
-
-class Checkpointed(ResidualMlp):
-    is_reentrant = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(64, 64)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.first(x)
-        for layer in self.layers:
-            x = checkpoint(layer, x, use_reentrant=self.is_reentrant)
-        return x
-
-
-class Reentrant(Checkpointed):
-    is_reentrant = True
 
 
 @pytest.mark.parametrize("kind", [Checkpointed, Reentrant])
