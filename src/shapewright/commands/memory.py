@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.memory.device_memory import find_capacity
+from shapewright.analysis.memory.device_memory import find_capacity, find_rates
 from shapewright.commands.memory_changes import measure_with_changes
 from shapewright.commands.memory_step import MeasuredStep, MemoryOptions, StepDevice
 from shapewright.commands.solve import Feeding, from_arguments, from_spec
@@ -130,7 +130,8 @@ def _find_device(text: str) -> StepDevice:
         name = name.removeprefix(maker)
     name = f"{name} {machine.memory}GB"
     capacity = find_capacity(machine.name, machine.memory)
-    return StepDevice(name, machine.capability, capacity)
+    rates = find_rates(machine.name, machine.memory)
+    return StepDevice(name, machine.capability, capacity, rates)
 
 
 def _build_request(options: MemoryOptions, device: StepDevice) -> StepRequest:

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.memory.advice import find_advice
 from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
-from shapewright.analysis.memory.device_memory import CONTEXT, find_workspace
+from shapewright.analysis.memory.device_memory import (
+    CONTEXT,
+    DeviceRates,
+    find_workspace,
+)
 from shapewright.analysis.memory.largest_batch import (
     estimate_events,
     find_largest_batch,
 )
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
+from shapewright.analysis.memory.roofline import estimate_step
 from shapewright.record.memory import (
     AllocatorAction,
     LargestBatch,
     Memory,
     MemoryEvents,
+    StepEstimate,
     TotalBytes,
 )
 
@@ -57,6 +63,7 @@ class StepDevice:
     name: str
     capability: tuple[int, int] | None = None
     capacity: tuple[int, int] | None = None
+    rates: DeviceRates | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +189,14 @@ class MeasuredStep:
             sizes={**self.feeding.letters, **sizes},
             autocast=self.options.autocast or "",
             allocator=history,
+            estimate=self._estimate(events),
         )
+
+    def _estimate(self, events: MemoryEvents) -> StepEstimate | None:
+        """Return the time of a step at best, if the device's rates are known."""
+        if self.device.rates is None or events.error is not None:
+            return None
+        return estimate_step(events, self.device.rates)
 
     def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:
         """Return notes on what a GPU's libraries allocate and nobody publishes."""

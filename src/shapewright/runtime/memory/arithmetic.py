@@ -1,7 +1,8 @@
-"""FLOPs of the kernels of a step, by phase and module.
+"""The work of each kernel of a step: FLOPs, and the bytes that it reads and writes.
 
 The formulas are torch's (`torch.utils.flop_counter`): two for each multiplication and
 addition of a matrix product, of a convolution or of attention; nothing for the rest.
+Bytes are those of operands and results, as if each were read or written once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 import torch
 from torch.utils.flop_counter import flop_registry
+
+from shapewright.record.memory import KernelWork
 
 _ATEN: Any = torch.ops.aten
 
@@ -57,22 +60,65 @@ def _list_formulas() -> dict[Any, Callable[..., Any]]:
     return formulas
 
 
-class FlopCounts:
-    """The FLOPs so far, by step, phase and module."""
+_IDLE = frozenset({
+    _ATEN.empty, _ATEN.empty_like, _ATEN.empty_strided, _ATEN.new_empty,
+    _ATEN.new_empty_strided, _ATEN.lift_fresh, _ATEN.resize_, _ATEN.set_,
+})  # fmt: skip
+"""Operators that allocate or change metadata, and read and write no elements."""
+
+_GATHERING = frozenset({
+    _ATEN.embedding, _ATEN.index_select, _ATEN.gather, _ATEN.index,
+})  # fmt: skip
+"""Operators that read as many elements as they write, whatever they look into."""
+
+
+class KernelCounts:
+    """The work of every kernel so far."""
 
     def __init__(self) -> None:
         self.formulas = _list_formulas()
-        self.flops: dict[tuple[int, str, str], int] = {}
+        self.kernels: list[KernelWork] = []
 
     def add(
         self,
-        place: tuple[int, str, str],
+        place: tuple[str, str],
         func: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        arguments: tuple[tuple[Any, ...], dict[str, Any]],
+        tensors: list[torch.Tensor],
         output: Any,
     ) -> None:
-        """Count a call of an operator with a formula at a step, phase and module."""
-        formula = self.formulas[func._overloadpacket]
-        flops = int(formula(*args, **kwargs, out_val=output))
-        self.flops[place] = self.flops.get(place, 0) + flops
+        """Count a call at a phase and module; `tensors` are its operands."""
+        packet = func._overloadpacket
+        if func.is_view or packet in _IDLE:
+            return
+        results = output if isinstance(output, tuple | list) else (output,)
+        written = sum(_count_bytes(r) for r in results if isinstance(r, torch.Tensor))
+        read = sum(map(_count_bytes, tensors))
+        if output is None and func._schema.is_mutable:
+            written = _count_written(arguments[0])
+        elif packet in _GATHERING:
+            read = min(read, written)
+        formula = self.formulas.get(packet)
+        flops = 0
+        if formula is not None:
+            args, kwargs = arguments
+            flops = int(formula(*args, **kwargs, out_val=output))
+        operand = next((t for t in tensors if t.is_floating_point()), None)
+        dtype = "" if operand is None else str(operand.dtype).removeprefix("torch.")
+        name = func._schema.name.removeprefix("aten::")
+        self.kernels.append(KernelWork(*place, name, dtype, flops, read + written))
+
+
+def _count_bytes(tensor: torch.Tensor) -> int:
+    """Return the bytes of a tensor's elements, of an expanded one those in storage."""
+    size = tensor.numel() * tensor.itemsize
+    if tensor.is_contiguous():
+        return size
+    return min(size, tensor.untyped_storage().nbytes())
+
+
+def _count_written(args: tuple[Any, ...]) -> int:
+    """Return the bytes that a call writes which returns nothing: its first operand."""
+    first = args[0] if args else ()
+    tensors = first if isinstance(first, tuple | list) else (first,)
+    return sum(_count_bytes(t) for t in tensors if isinstance(t, torch.Tensor))

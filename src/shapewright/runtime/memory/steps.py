@@ -227,7 +227,7 @@ def _run_steps(
     with events.watched():
         for step in range(1, STEPS + 1):
             gc.collect(0)  # where all garbage of a step is, as nothing was collected
-            events.step = step
+            events.step, events.is_counting = step, step == STEPS
             if request.training:
                 _run_training_step(call, fed, copies, events, optimizer, request)
             else:
@@ -409,14 +409,10 @@ def _finish_record(
             StorageOrigin(note.kind, note.op, note.module, file, line, saved_by)
         )
     kept = tuple(event for event in events.events if event.step <= STEPS)
-    last = min(events.step, STEPS)
-    ran = min(parts, MOST_PARTS)
-    flops = {
-        (phase, module): count * parts // ran
-        for (step, phase, module), count in events.arithmetic.flops.items()
-        if step == last
-    }
-    return MemoryEvents(kept, tuple(storages), events.step, tuple(notes), error, flops)
+    kernels, ran = tuple(events.counts.kernels), min(parts, MOST_PARTS)
+    return MemoryEvents(
+        kept, tuple(storages), events.step, tuple(notes), error, kernels, parts / ran
+    )
 
 
 def _find_line(site: Any, positions: Positions) -> tuple[str, int]:

@@ -40,7 +40,7 @@ from shapewright.record.memory import (
     TEMPORARY,
     Event,
 )
-from shapewright.runtime.memory.arithmetic import FlopCounts
+from shapewright.runtime.memory.arithmetic import KernelCounts
 from shapewright.runtime.memory.known_values import (
     LIMIT,
     follow_values,
@@ -110,7 +110,8 @@ class StorageEvents(TorchDispatchMode):
         self.phase, self.step = SETUP, 0
         self.calls: dict[int, tuple[str, str, Site]] = {}  # by autograd's number
         self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        self.arithmetic = FlopCounts()
+        self.counts = KernelCounts()
+        self.is_counting = False
 
     # -- storages ----------------------------------------------------------------------
 
@@ -191,9 +192,9 @@ class StorageEvents(TorchDispatchMode):
                 forward = self.calls.get(node._sequence_nr() + 1)
                 if forward is not None:
                     _, module, site = forward
-            if func._overloadpacket in self.arithmetic.formulas:
-                place = self.step, self.phase, module
-                self.arithmetic.add(place, func, args, kwargs, output)
+            if self.is_counting:
+                place = self.phase, module
+                self.counts.add(place, func, (args, kwargs), tensors, output)
             outputs = output if isinstance(output, tuple | list) else (output,)
             for tensor in _collect_tensors(outputs):
                 count = len(self.notes)
@@ -204,6 +205,9 @@ class StorageEvents(TorchDispatchMode):
                 for tensor in tensors:
                     if tensor.is_meta:
                         self._resize(tensor.untyped_storage())
+        elif self.is_counting and func._schema.is_mutable:  # returns nothing
+            place = self.phase, ""
+            self.counts.add(place, func, (args, kwargs), tensors, output)
         converted.clear()  # after the result is noted
         return output
 

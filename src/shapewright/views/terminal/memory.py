@@ -24,6 +24,8 @@ from shapewright.views.formatting import (
     count_cells,
     cut_left,
     cut_text,
+    format_duration,
+    format_flops,
     format_nbytes,
     pad,
     render_lines,
@@ -64,6 +66,7 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
     if not memory.peak.bytes:
         return lines
     lines += _format_numbers(memory, terminal)
+    lines += _format_work(memory, terminal)
     lines += [[], *_format_kinds(memory, terminal)]
     if memory.peak.lines:
         lines += [[], *_format_activations(memory, terminal)]
@@ -160,6 +163,31 @@ def _describe_batch(batch: LargestBatch) -> str:
     if batch.is_exact:
         return f"{batch.letter} = {batch.size} fits, {batch.size + 1} does not {runs}"
     return f"{batch.letter} = {batch.size} fits; a larger one may too {runs}"
+
+
+def _format_work(memory: Memory, terminal: Terminal) -> list[Line]:
+    """Return the FLOPs of the step, and the time that it takes at best."""
+    lines: list[Line] = []
+    phases: dict[str, int] = {}
+    for (phase, _), count in memory.events.sum_flops().items():
+        phases[phase] = phases.get(phase, 0) + count
+    if phases:
+        text = format_flops(sum(phases.values()))
+        parts = [f"{format_flops(count)} {phase}" for phase, count in phases.items()]
+        text += f": {', '.join(parts)}" if len(parts) > 1 else ""
+        moved = sum(work.bytes for work in memory.events.kernels)
+        ran = sum(work.flops for work in memory.events.kernels)
+        text += f"; {ran / moved:,.0f} a byte read or written"
+        lines += label_text("arithmetic", text, terminal)
+    if memory.estimate is not None:
+        total = format_duration(sum(memory.estimate.seconds.values()))
+        share = f"{memory.estimate.arithmetic:.0%}"
+        text = (
+            f"{total} a step by data-sheet rates, an estimate; {share} of it bound by "
+            "arithmetic"
+        )
+        lines += label_text("at best", text, terminal)
+    return lines
 
 
 def _format_kinds(memory: Memory, terminal: Terminal) -> list[Line]:
