@@ -23,7 +23,9 @@ from memory.test_real_allocations import (
     find_phase_peaks,
     measure_training,
 )
+from shapewright.engine.autocast import FULL, LOWER, REFUSED, WIDEST
 from shapewright.engine.autocast_kernels import use_autocast
+from shapewright.engine.dispatch_keys import list_kernels
 from shapewright.inputs.errors import InputError
 
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm")
@@ -159,16 +161,25 @@ def run_with_dtypes() -> dict[str, torch.dtype]:
     }
 
 
-FULL = (
+CAST_UP = (
     "softmax, sum, norm, norm of a dim, exp, layer_norm, interpolate, mse_loss, addcmul"
 ).split(", ")
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_every_kernel_of_autocast_has_a_cast(kind: str) -> None:
+    """None of this torch's kernels is left out, whatever lists it has."""
+    known = (LOWER[kind], FULL[kind], WIDEST[kind], REFUSED[kind])
+    for operator in list_kernels(f"Autocast{kind.upper()}"):
+        name = operator._schema.name.removeprefix("aten::")
+        assert any(name in names for names in known), name
 
 
 def test_the_lists_of_cuda() -> None:
     with use_autocast("cuda"), torch.autocast("cuda"):
         dtypes = run_with_dtypes()
     for name, dtype in dtypes.items():
-        expected = torch.float32 if name in FULL else torch.float16
+        expected = torch.float32 if name in CAST_UP else torch.float16
         expected = {"double": torch.float64, "integers": torch.int64}.get(
             name, expected
         )

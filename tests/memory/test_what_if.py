@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import shapewright as sw
-from memory.families import Encoder, LanguageModel, Mlp
+from memory.families import Encoder, LanguageModel, Mlp, ResidualMlp
 from memory.test_real_allocations import find_phase_peaks, profile_peaks, sum_storages
 from shapewright.analysis.memory.changes import (
     UnknownChange,
@@ -153,6 +153,20 @@ def test_what_helps_is_ranked() -> None:
     assert all(row.saved > 0 for row in rows)
 
 
+def test_a_container_is_named_by_its_path() -> None:
+    memory = sw.memory(ResidualMlp(), "f32[B=65536, 64]", device=GPU, what_if=True)
+    assert "checkpoint:layers.*" in [row.change for row in memory.what_if or ()]
+
+
+def test_a_gpu_without_bfloat16_gets_float16() -> None:
+    for device, dtype in (("T4", "fp16"), (GPU, "bf16"), ("cpu", "bf16")):
+        memory = sw.memory(Layers(), "f32[B=8192, 64]", device=device, what_if=True)
+        names = [row.change for row in memory.what_if or ()]
+        assert dtype in names
+        assert not ({"fp16", "bf16"} - {dtype}) & set(names)
+
+
+@pytest.mark.long
 def test_changes_are_joined_until_the_step_fits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -220,6 +234,14 @@ def test_a_class_that_the_model_does_not_have() -> None:
         ),
         ("no-foreach", "torch.optim.Adam(model.parameters(), foreach=False)"),
         ("batch=8", "DataLoader(dataset, batch_size=8)"),
+        (
+            "checkpoint:blocks.*.mlp",
+            "x = torch.utils.checkpoint.checkpoint(mlp, x, use_reentrant=False)",
+        ),
+        (
+            "checkpoint:layers.*",
+            "x = torch.utils.checkpoint.checkpoint(layers, x, use_reentrant=False)",
+        ),
         ("T=128", "inputs with T = 128"),
         (
             "checkpoint:Block",

@@ -185,20 +185,34 @@ def _list_candidates(step: MeasuredStep, memory: Memory) -> Iterator[Change]:
     """Yield changes that may help, and that the step can have."""
     modules: dict[str, Any] = dict(getattr(step.target, "named_modules", dict)())
     classes = {
-        path: type(module).__name__
+        path: _name_module(path, module)
         for path, module in modules.items()
         if path and _has_children_and_forward(module)
     }
     chosen = choose_checkpointed(count_activations(memory.events), classes)
     parameters: list[Any] = list(getattr(step.target, "parameters", tuple)())
     has_full = any(str(parameter.dtype) == "torch.float32" for parameter in parameters)
-    for text in list_candidates(memory, step.get_batch_letter(), chosen, has_full):
+    capability = step.request.capability
+    half = "fp16" if capability is not None and capability < (8, 0) else "bf16"
+    dtype = half if has_full else ""
+    for text in list_candidates(memory, step.get_batch_letter(), chosen, dtype):
         change = _read_change(step, text)
         try:
             _apply_change(step, change)
         except UnknownChange:
             continue
         yield change
+
+
+def _name_module(path: str, module: Any) -> str:
+    """Return its class, or for torch's own container the pattern of its path.
+
+    Example: ``blocks.*.mlp`` for the `nn.Sequential` at ``blocks.3.mlp``.
+    """
+    name = type(module).__name__
+    if name != "Sequential":
+        return name
+    return ".".join("*" if part.isdigit() else part for part in path.split("."))
 
 
 def _has_children_and_forward(module: Any) -> bool:

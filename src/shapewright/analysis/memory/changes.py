@@ -127,7 +127,8 @@ def _read_part(text: str, device: str, optimizer: str) -> Change:
     kind, colon, name = text.partition(":")
     if colon and kind.strip() == "checkpoint" and name.strip():
         name = name.strip()
-        call = f"checkpoint({name.rpartition('.')[2].lower()}, x, use_reentrant=False)"
+        words = [word for word in name.split(".") if word.isidentifier()] or ["module"]
+        call = f"checkpoint({words[-1].lower()}, x, use_reentrant=False)"
         edit = f"x = torch.utils.checkpoint.{call}"
         return Change(f"checkpoint:{name}", (edit,), checkpointed=(name,))
     letter, equals, number = (part.strip() for part in text.partition("="))
@@ -181,16 +182,16 @@ def name_optimizer(change: Change, name: str) -> Change:
 
 
 def list_candidates(
-    memory: Memory, letter: str, classes: Iterable[str], has_full: bool
+    memory: Memory, letter: str, classes: Iterable[str], dtype: str
 ) -> Iterator[str]:
     """Yield changes that may lower a step's memory, for a rehearsal of each.
 
     `letter` is that of the batch, or empty. `classes` are those of modules that may be
-    checkpointed; `has_full` says that there are parameters in float32.
+    checkpointed; `dtype` is that of autocast, empty if there is nothing to cast.
     """
     is_gpu = memory.reserved is not None
-    if has_full and not memory.autocast:
-        yield "bf16"
+    if dtype and not memory.autocast:
+        yield dtype
     size = memory.sizes.get(letter, 1)
     if size > 1:
         yield f"batch={size // 2}"
