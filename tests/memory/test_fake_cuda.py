@@ -16,9 +16,16 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 import shapewright as sw
-from memory.families import FAMILIES, Checkpointed, Family, Reentrant
+from memory.families import (
+    FAMILIES,
+    Checkpointed,
+    Family,
+    LanguageModel,
+    Reentrant,
+)
 from shapewright.record.memory import Memory
 
 pytestmark = [
@@ -30,10 +37,18 @@ pytestmark = [
     ),
 ]
 
+
+def build_gpt2() -> nn.Module:
+    with torch.device("meta"):
+        return LanguageModel(768, 12, 12, 50257, 1024, 0.1)
+
+
+LONG = torch.zeros(8, 1024, dtype=torch.long)
 MODELS = {
     **FAMILIES,
     "checkpointed": Family(Checkpointed, (torch.randn(256, 64),)),
     "reentrant": Family(Reentrant, (torch.randn(256, 64),)),
+    "gpt2": Family(build_gpt2, (LONG, LONG.clone())),
 }
 
 CAUSES = {
