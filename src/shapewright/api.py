@@ -656,7 +656,7 @@ def _run_trace(
                     return _show_trace(with_loops(search_result).trace, settings)
             result = trace_call(target, args, kwargs, request, freed)
             run_trace = _show_trace(with_loops(result).trace, settings)
-            return replace(run_trace, measure=_build_measure(target, args, kwargs))
+            return replace(run_trace, measure=_TracedCall(target, args, kwargs))
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
         return _show_trace(make_early_trace(name, stopped), settings)
@@ -666,30 +666,35 @@ MOST_ELEMENTS = 1 << 16
 """Elements of the largest input that a trace keeps with its values."""
 
 
-def _build_measure(
-    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Callable[..., Memory]:
-    """Return `memory` of this call.
+class _TracedCall:
+    """`memory` of a call that was traced.
 
-    It keeps no model alive, and of large inputs no data.
+    It keeps no model alive, and of large inputs no data. A copy in another process has
+    no model.
     """
 
-    def drop_data(value: Any) -> Any:
-        is_large = hasattr(value, "untyped_storage") and value.numel() > MOST_ELEMENTS
-        return value.detach().to("meta") if is_large else value
+    def __init__(
+        self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        is_module = hasattr(target, "named_modules")
+        self.target: Callable[[], Any] = ref(target) if is_module else lambda: target
+        self.args = tuple(map(_drop_data, args))
+        self.kwargs = {name: _drop_data(value) for name, value in kwargs.items()}
 
-    inputs = tuple(map(drop_data, args))
-    named = {name: drop_data(value) for name, value in kwargs.items()}
-    is_module = hasattr(target, "named_modules")
-    kept: Callable[[], Any] = ref(target) if is_module else lambda: target
-
-    def measure(**options: Any) -> Memory:
-        model = kept()
-        if model is None:
+    def __call__(self, **options: Any) -> Memory:
+        target = self.target()
+        if target is None:
             raise ValueError("the traced model is gone: write `sw.memory(model, ...)`")
-        return memory(model, *inputs, **named, **options)
+        return memory(target, *self.args, **self.kwargs, **options)
 
-    return measure
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()
+
+
+def _drop_data(value: Any) -> Any:
+    """Return a large tensor without data, anything else as it is."""
+    is_large = hasattr(value, "untyped_storage") and value.numel() > MOST_ELEMENTS
+    return value.detach().to("meta") if is_large else value
 
 
 def _show_trace(run_trace: Trace, settings: Options) -> Trace:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +218,10 @@ def test_the_step_of_a_trace() -> None:
     assert trace == sw.Trace.from_json(trace.to_json())
     with pytest.raises(ValueError, match="does not hold its model"):
         sw.Trace.from_json(trace.to_json()).memory()
+    for copied in (pickle.loads(pickle.dumps(trace)), copy.deepcopy(trace)):
+        assert copied == trace
+        with pytest.raises(ValueError, match="does not hold its model"):
+            copied.memory()
     del model
     with pytest.raises(ValueError, match="the traced model is gone"):
         trace.memory()
