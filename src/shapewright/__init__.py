@@ -13,6 +13,7 @@ check           its shape errors, and what is likely wrong
 solve           which sizes it accepts
 rehearse        a training function, run without data
 memory          what a step takes, and whether it fits
+largest_batch   the largest batch of which a step fits on a GPU
 explain, draw   an operator or a tensor, drawn
 explaining      explanations of errors in a real run
 assert_shapes   a model's inputs and outputs, in a test
@@ -35,6 +36,7 @@ from shapewright.api import (
     explain,
     explaining,
     formulas,
+    largest_batch,
     memory,
     options,
     recording,
@@ -53,6 +55,7 @@ __all__ = [
     "explain",
     "explaining",
     "formulas",
+    "largest_batch",
     "memory",
     "options",
     "recording",

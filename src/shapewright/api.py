@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from shapewright.commands.explain import Explaining
     from shapewright.commands.targets import Outcome, Progress
     from shapewright.engine.memo import Memo
-    from shapewright.record.memory import Memory
+    from shapewright.record.memory import LargestBatch, Memory
     from shapewright.record.report import Rehearsal, Report
     from shapewright.record.solution import Solution
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -505,6 +506,8 @@ def memory(
     training: bool | None = None,
     loss: Callable[[Any], Any] | None = None,
     largest_batch: bool = False,
+    autocast: str | None = None,
+    what_if: bool | str | Sequence[str] = False,
     **kwargs: Any,
 ) -> Memory:
     """What a step of a model takes, before any of it is allocated.
@@ -524,17 +527,67 @@ def memory(
     the mode that the model is put into, its own without one; in evaluation, forward
     runs alone, under `no_grad`. `loss` computes a loss from the output; without one it
     is the sum of the means. `largest_batch` looks for the largest `B` that fits.
+    `autocast` is ``"bf16"`` or ``"fp16"`` for autocast around forward and the loss;
+    what the model itself says is followed anyway. `what_if` are changes that are run as
+    well, for `memory.what_if`: ``"bf16"``, ``"checkpoint:Block"``, ``"B=32"``,
+    ``"accumulate=4"``, ``"no-foreach"``, ``"offload-optimizer"``, an optimizer, or
+    several with commas between; true is for those that may help.
 
     Nothing of the model is changed. What the program raises is `memory.events.error`.
     Raises `InputError` for a spec, an optimizer or a device that is not known.
     """
-    from shapewright.commands.memory import MemoryOptions, measure_model
+    from shapewright.commands.memory import MemoryOptions, list_texts, measure_model
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
 
     refuse_target("memory", target)
     refuse_arguments("memory", target, args, kwargs)
-    settings = MemoryOptions(optimizer, device, training, largest_batch, loss)
+    settings = MemoryOptions(
+        optimizer, device, training, largest_batch, loss, autocast, list_texts(what_if)
+    )
     return measure_model(target, args, kwargs, settings)
+
+
+def largest_batch(
+    target: Any,
+    *args: Any,
+    device: str,
+    optimizer: str = "adamw",
+    training: bool | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    autocast: str | None = None,
+    **kwargs: Any,
+) -> LargestBatch:
+    """Return the largest batch of which a step fits on a GPU, by running it.
+
+    Example::
+
+        >>> batch = sw.largest_batch(UNet(), "f32[B=8, 3, 256, 256]", device="RTX 4090")
+        >>> batch.letter, batch.size, batch.is_exact
+        ('B', 1076, True)
+
+    The arguments are those of `memory`. The letter is `B` or `N`, or else the first of
+    an input; `tried` has the bytes that torch's allocator reserves, for each size that
+    was run. `size` is 0 where not even 1 fits. Raises `InputError` for inputs without a
+    letter, for a device without a known memory, and where the step does not run.
+    """
+    from shapewright.inputs.errors import InputError
+
+    record = memory(
+        target,
+        *args,
+        device=device,
+        optimizer=optimizer,
+        training=training,
+        loss=loss,
+        autocast=autocast,
+        largest_batch=True,
+        **kwargs,
+    )
+    if record.largest_batch is None:
+        error = record.events.error
+        reason = error.message if error is not None else "nothing was recorded"
+        raise InputError(f"the step does not run: {reason}")
+    return record.largest_batch
 
 
 def measure_target(
@@ -546,17 +599,29 @@ def measure_target(
     device: str = "cpu",
     training: bool | None = None,
     largest_batch: bool = False,
+    autocast: str | None = None,
+    what_if: Sequence[str] | None = None,
+    must_fit: bool = False,
     timeout: float | None = None,
     files: ProgramFiles | None = None,
 ) -> Memory:
     """Measure a command-line target, as in ``memory_target("model.py:Net", "f32[8]")``.
 
-    The options are those of `memory`. Raises `InputError` for a target or spec that
-    cannot be used.
+    The options are those of `memory`; of an empty `what_if`, the changes that may help
+    are run, and with `must_fit` also where the step does not surely fit. Raises
+    `InputError` for a target or spec that cannot be used.
     """
     from shapewright.commands.memory import MemoryOptions, measure_command
 
-    settings = MemoryOptions(optimizer, device, training, largest_batch)
+    settings = MemoryOptions(
+        optimizer,
+        device,
+        training,
+        largest_batch,
+        autocast=autocast,
+        what_if=None if what_if is None else tuple(what_if),
+        must_fit=must_fit,
+    )
     return measure_command(target, spec, settings, timeout, arguments, files)
 
 
@@ -590,10 +655,46 @@ def _run_trace(
                 if search_result is not None:
                     return _show_trace(with_loops(search_result).trace, settings)
             result = trace_call(target, args, kwargs, request, freed)
-            return _show_trace(with_loops(result).trace, settings)
+            run_trace = _show_trace(with_loops(result).trace, settings)
+            return replace(run_trace, measure=_TracedCall(target, args, kwargs))
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
         return _show_trace(make_early_trace(name, stopped), settings)
+
+
+MOST_ELEMENTS = 1 << 16
+"""Elements of the largest input that a trace keeps with its values."""
+
+
+class _TracedCall:
+    """`memory` of a call that was traced.
+
+    It keeps no model alive, and of large inputs no data. A copy in another process has
+    no model.
+    """
+
+    def __init__(
+        self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        is_module = hasattr(target, "named_modules")
+        self.target: Callable[[], Any] = ref(target) if is_module else lambda: target
+        self.args = tuple(map(_drop_data, args))
+        self.kwargs = {name: _drop_data(value) for name, value in kwargs.items()}
+
+    def __call__(self, **options: Any) -> Memory:
+        target = self.target()
+        if target is None:
+            raise ValueError("the traced model is gone: write `sw.memory(model, ...)`")
+        return memory(target, *self.args, **self.kwargs, **options)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()
+
+
+def _drop_data(value: Any) -> Any:
+    """Return a large tensor without data, anything else as it is."""
+    is_large = hasattr(value, "untyped_storage") and value.numel() > MOST_ELEMENTS
+    return value.detach().to("meta") if is_large else value
 
 
 def _show_trace(run_trace: Trace, settings: Options) -> Trace:

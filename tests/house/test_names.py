@@ -47,7 +47,8 @@ VERBS = """
 PREDICATES = ("is", "has", "can")
 
 NOUNS = {
-    "api.py": "assert_shapes explaining formulas memory options recording",
+    "api.py": "assert_shapes explaining formulas largest_batch memory options "
+    "recording",
     "analysis/provenance/axis_flow.py": "follows",
     "cli/main.py": "command main version",
     "cli/parser.py": "seconds",

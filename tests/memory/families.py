@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 
 class Mlp(nn.Module):
@@ -71,11 +72,18 @@ class Encoder(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    def __init__(self) -> None:
+    def __init__(
+        self, width: int = 64, heads: int = 4, layers: int = 2, words: int = 500,
+        length: int = 64, dropout: float = 0.0,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.tokens, self.places = nn.Embedding(500, 64), nn.Embedding(64, 64)
-        self.blocks = nn.ModuleList(Block(64, 4, 0.0) for _ in range(2))
-        self.norm, self.head = nn.LayerNorm(64), nn.Linear(64, 500, bias=False)
+        self.tokens, self.places = (
+            nn.Embedding(words, width),
+            nn.Embedding(length, width),
+        )
+        self.blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
         self.head.weight = self.tokens.weight
 
     def forward(self, ids: Tensor, targets: Tensor) -> Tensor:
@@ -84,7 +92,7 @@ class LanguageModel(nn.Module):
         for block in self.blocks:
             x = block(x)
         logits = self.head(self.norm(x))
-        return F.cross_entropy(logits.view(-1, 500), targets.view(-1))
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
 class ResidualMlp(nn.Module):
@@ -101,6 +109,24 @@ class ResidualMlp(nn.Module):
         for layer in self.layers:
             x = x + layer(x)
         return x
+
+
+class Checkpointed(ResidualMlp):
+    is_reentrant = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(64, 64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        for layer in self.layers:
+            x = checkpoint(layer, x, use_reentrant=self.is_reentrant)
+        return x
+
+
+class Reentrant(Checkpointed):
+    is_reentrant = True
 
 
 class ResidualNet(nn.Module):

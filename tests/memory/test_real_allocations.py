@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import gc
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -45,9 +46,15 @@ def compute_loss(output: torch.Tensor) -> torch.Tensor:
 
 
 def measure_training(
-    model: nn.Module, inputs: tuple[Any, ...], kind: type
+    model: nn.Module,
+    inputs: tuple[Any, ...],
+    kind: type,
+    scratch_of: tuple[str, ...] = (),
 ) -> dict[str, int]:
-    """Return the most bytes in each phase of a second, real step."""
+    """Return the most bytes in each phase of a second, real step.
+
+    What the kernels of `scratch_of` allocate and free at once is left out.
+    """
     optimizer = kind(model.parameters())
 
     def step() -> None:
@@ -63,10 +70,13 @@ def measure_training(
     state = [v for values in optimizer.state.values() for v in values.values()]
     state = [v for v in state if isinstance(v, torch.Tensor)]
     base = sum_storages([*model.parameters(), *model.buffers(), *inputs, *state])
-    return _profile(step, base)
+    return profile_peaks(step, base, scratch_of)
 
 
-def _profile(step: Any, base: int) -> dict[str, int]:
+def profile_peaks(
+    step: Any, base: int, scratch_of: tuple[str, ...] = ()
+) -> dict[str, int]:
+    """Return the most bytes in each phase of a call of `step`, from `base` on."""
     gc.collect()
     gc.disable()
     try:
@@ -86,6 +96,13 @@ def _profile(step: Any, base: int) -> dict[str, int]:
         for event in events
         if event.name() == "[memory]"
     )
+    kernels = [
+        (event.start_ns(), event.end_ns())
+        for event in events
+        if event.name() in scratch_of
+    ]
+    scratch = find_scratch(changes, kernels)
+    changes = [change for change in changes if change not in scratch]
     peaks: dict[str, int] = {}
     for time, size in changes:
         base += size
@@ -93,6 +110,18 @@ def _profile(step: Any, base: int) -> dict[str, int]:
         phase = phases[at][1] if phases else FORWARD
         peaks[phase] = max(peaks.get(phase, 0), base)
     return peaks
+
+
+def find_scratch(
+    changes: list[tuple[int, int]], kernels: list[tuple[int, int]]
+) -> set[tuple[int, int]]:
+    """Return the changes that a kernel makes and takes back at once."""
+    scratch = set()
+    for before, after in pairwise(changes):
+        is_pair = before[1] == -after[1] > 0
+        if is_pair and any(a <= before[0] <= after[0] <= b for a, b in kernels):
+            scratch |= {before, after}
+    return scratch
 
 
 def check_equal(family: Family, seen: dict[str, int], real: dict[str, int]) -> None:
@@ -126,7 +155,7 @@ def test_a_forward_pass(name: str) -> None:
     assert not memory.training
     forward()
     base = sum_storages([*model.parameters(), *model.buffers(), *family.inputs])
-    check_equal(family, find_phase_peaks(memory), _profile(forward, base))
+    check_equal(family, find_phase_peaks(memory), profile_peaks(forward, base))
 
 
 LOSSES = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -133,20 +135,6 @@ def test_a_value_that_depends_on_data_ends_the_step_with_its_line() -> None:
     assert "stopped by an error" in repr(memory)
 
 
-def test_autocast_is_told() -> None:
-    class Net(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(8, 8)
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                return self.layer(x)
-
-    assert any("autocast" in note for note in sw.memory(Net(), "f32[2, 8]").notes)
-    assert sw.memory(Mlp(), "f32[2, 64]").notes == ()
-
-
 def test_a_loss_of_ones_own_and_of_the_output() -> None:
     model = Mlp()
 
@@ -210,6 +198,33 @@ def test_what_is_refused(options: dict[str, Any], message: str) -> None:
 def test_no_letter_no_largest_batch() -> None:
     with pytest.raises(InputError, match="needs a letter to vary"):
         sw.memory(Mlp(), "f32[2, 64]", device="T4", largest_batch=True)
+
+
+def test_the_largest_batch_alone() -> None:
+    batch = sw.largest_batch(Mlp(), "f32[B=2, 64]", device="T4", optimizer="sgd")
+    whole = sw.memory(
+        Mlp(), "f32[B=2, 64]", device="T4", optimizer="sgd", largest_batch=True
+    )
+    assert batch == whole.largest_batch
+    with pytest.raises(InputError, match="the step does not run: "):
+        sw.largest_batch(Mlp(), "f32[B=2, 63]", device="T4")
+
+
+def test_the_step_of_a_trace() -> None:
+    model, x = Mlp(), torch.randn(2048, 64)
+    trace = sw.trace(model, x)
+    assert trace.memory(device="T4").peak == sw.memory(model, x, device="T4").peak
+    assert trace.by("op").memory().peak == trace.memory().peak
+    assert trace == sw.Trace.from_json(trace.to_json())
+    with pytest.raises(ValueError, match="does not hold its model"):
+        sw.Trace.from_json(trace.to_json()).memory()
+    for copied in (pickle.loads(pickle.dumps(trace)), copy.deepcopy(trace)):
+        assert copied == trace
+        with pytest.raises(ValueError, match="does not hold its model"):
+            copied.memory()
+    del model
+    with pytest.raises(ValueError, match="the traced model is gone"):
+        trace.memory()
 
 
 def make_memory(low: int, capacity: tuple[int, int]) -> Memory:

@@ -36,6 +36,12 @@ def add_arguments(parser: Parser) -> None:
         help="an optimizer of torch in small letters, with options: "
         "`sgd(momentum=0.9)`; or `none` (default: adamw)",
     )
+    add(
+        "--autocast",
+        metavar="DTYPE",
+        help="bf16 or fp16: run forward and the loss under `torch.autocast`; what "
+        "TARGET itself does is followed anyway",
+    )
     shared.add_mode(parser)
     add(
         "--device",
@@ -52,6 +58,15 @@ def add_arguments(parser: Parser) -> None:
         "--largest-batch",
         action="store_true",
         help="find the largest batch that fits on the device, in at most six runs",
+    )
+    add(
+        "--what-if",
+        action="append",
+        metavar="CHANGES",
+        help="run the step with changes as well, as in `bf16`, `checkpoint:Block`, "
+        "`batch=64`, `accumulate=4`, `no-foreach`, `offload-optimizer`, `sgd`; commas "
+        "join them, and the option may stand several times; without a value, those "
+        "that may help",
     )
     add(
         "--format",
@@ -72,6 +87,13 @@ def run(options: argparse.Namespace) -> int:
         raise Unusable("`--fits D` runs on D; leave out `--device`")
     target = options.target
     options.format = result_files.choose_format("memory", options)
+    if (
+        options.format == "pickle"
+        and (options.fits or options.device or "cpu") == "cpu"
+    ):
+        raise Unusable(
+            "a snapshot is of a GPU's allocator: name a GPU, as in --device T4"
+        )
     file = options.file and options.file.absolute()  # the program may change folder
 
     def work(parent: child_process.Here[None]) -> int:
@@ -132,6 +154,11 @@ def _measure_target(options: argparse.Namespace, folder: str | None) -> Memory:
             device=options.fits or options.device or "cpu",
             training=options.training is not False,
             largest_batch=options.largest_batch,
+            autocast=options.autocast,
+            what_if=None
+            if options.what_if is None
+            else [*filter(None, options.what_if)],
+            must_fit=True,
             timeout=options.timeout,
             files=shared.build_file_handling(options, folder),
         )

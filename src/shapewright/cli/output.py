@@ -207,6 +207,9 @@ ROWS = re.compile(
 )
 """The beginning of our files with rows: the header of CSV, the first fields of JSON."""
 
+SNAPSHOT = re.compile(rb"\x80\x04\x95.{8}\}\x94\(\x8c\x0bshapewright", re.DOTALL)
+"""The beginning of our snapshots of an allocator: a dictionary, and its first key."""
+
 PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
 """The beginning of our PNGs: signature, size, and then the program's name."""
 
@@ -244,6 +247,7 @@ def _is_ours(path: Path) -> bool:
         or RECORD.match(head) is not None
         or ROWS.match(head) is not None
         or PICTURE.match(raw) is not None
+        or SNAPSHOT.match(raw) is not None
     )
 
 

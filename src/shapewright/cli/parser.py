@@ -184,7 +184,24 @@ def split_arguments(command_line: Sequence[str]) -> tuple[list[str], tuple[str, 
         ours = [f" {word}" if _CALL.match(word) else word for word in ours]
     if ours[0] == "solve":
         ours = _with_proof_time(ours)
+    if ours[0] == "memory":
+        ours = _with_no_change(ours)
     return ours, theirs
+
+
+_CHANGES = re.compile(r"(?!-)(?!.*\.(?:py|ipynb)\b)(?:checkpoint:|[^:])+")
+"""The changes of `--what-if`, and no option or target: no colon but one of theirs."""
+
+
+def _with_no_change(ours: Sequence[str]) -> list[str]:
+    """Give an empty value to a `--what-if` that no changes follow."""
+    following = [*ours[1:], "-"]
+    return [
+        "--what-if="
+        if word == "--what-if" and behind and not _CHANGES.fullmatch(behind)
+        else word
+        for word, behind in zip(ours, following, strict=True)
+    ]
 
 
 def _with_proof_time(ours: Sequence[str]) -> list[str]:

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.memory.advice import find_advice
-from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
-from shapewright.analysis.memory.device_memory import (
-    CONTEXT,
-    find_capacity,
-    find_workspace,
-)
-from shapewright.analysis.memory.largest_batch import (
-    estimate_events,
-    find_largest_batch,
-)
-from shapewright.analysis.memory.peaks import draw_timeline, find_peak
+from shapewright.analysis.memory.device_memory import find_capacity, find_rates
+from shapewright.commands.memory_changes import measure_with_changes
+from shapewright.commands.memory_step import MeasuredStep, MemoryOptions, StepDevice
 from shapewright.commands.solve import Feeding, from_arguments, from_spec
-from shapewright.record.memory import (
-    LargestBatch,
-    Memory,
-    MemoryEvents,
-    Peak,
-    TotalBytes,
-)
+from shapewright.record.memory import Memory, MemoryEvents, Peak
 
 if TYPE_CHECKING:
     from shapewright.findings.finding import Finding
@@ -34,35 +19,14 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.memory.steps import StepRequest
 
-
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
-DEFAULT_OPTIMIZER = "adamw"
+__all__ = ["MemoryOptions", "list_texts", "measure_command", "measure_model"]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOptions:
-    """What is asked of the step.
-
-    `device` is named as in `rehearse --device`. `training` is None for the mode that
-    the model is in; in evaluation only forward runs. `loss` computes a loss of the
-    output.
-    """
-
-    optimizer: str = DEFAULT_OPTIMIZER
-    device: str = "cpu"
-    training: bool | None = None
-    largest_batch: bool = False
-    loss: Callable[[Any], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Device:
-    """A device by its name; a GPU has a capability and a capacity."""
-
-    name: str
-    capability: tuple[int, int] | None = None
-    capacity: tuple[int, int] | None = None
+def list_texts(what_if: bool | str | Sequence[str]) -> tuple[str, ...] | None:
+    """Return the changes that are asked for; none for true, None for false."""
+    if isinstance(what_if, bool):
+        return () if what_if else None
+    return (what_if,) if isinstance(what_if, str) else tuple(what_if)
 
 
 def measure_command(
@@ -117,8 +81,10 @@ def measure_command(
             with loaded.program.running():
                 feeding, notes = _find_feeding(loaded, input_spec)
                 request = _choose_mode(request, loaded.module, options.training)
-                step = _Step(loaded.callable, feeding, request, device, target, options)
-                return step.measure((*dict.fromkeys(supposed), *notes))
+                step = MeasuredStep(
+                    loaded.callable, feeding, request, device, target, options
+                )
+                return measure_with_changes(step, (*dict.fromkeys(supposed), *notes))
     except ProgramError as error:
         finding = build_failed_trace(target, error).findings[0]
     except Stopped as stopped:
@@ -138,11 +104,13 @@ def measure_model(
     module = target if hasattr(target, "named_modules") else None
     request = _choose_mode(request, module, options.training)
     name = getattr(target, "__name__", type(target).__name__)
-    step = _Step(target, from_arguments(args, kwargs), request, device, name, options)
-    return step.measure(())
+    step = MeasuredStep(
+        target, from_arguments(args, kwargs), request, device, name, options
+    )
+    return measure_with_changes(step, ())
 
 
-def _find_device(text: str) -> _Device:
+def _find_device(text: str) -> StepDevice:
     """Return a device by its name; raise `InputError` if its memory is not known."""
     from shapewright.inputs.errors import InputError
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
@@ -152,7 +120,7 @@ def _find_device(text: str) -> _Device:
     except UnknownDevice as error:
         raise InputError(str(error)) from None
     if machine.kind == "cpu":
-        return _Device("cpu")
+        return StepDevice("cpu")
     if machine.kind != "cuda":
         raise InputError(f"no memory is known for `{text}` yet: name the CPU or a GPU")
     if machine.count > 1:
@@ -162,20 +130,30 @@ def _find_device(text: str) -> _Device:
         name = name.removeprefix(maker)
     name = f"{name} {machine.memory}GB"
     capacity = find_capacity(machine.name, machine.memory)
-    return _Device(name, machine.capability, capacity)
+    rates = find_rates(machine.name, machine.memory)
+    return StepDevice(name, machine.capability, capacity, rates)
 
 
-def _build_request(options: MemoryOptions, device: _Device) -> StepRequest:
+def _build_request(options: MemoryOptions, device: StepDevice) -> StepRequest:
     """Return the request for steps; raise `InputError` for an unknown optimizer."""
     from shapewright.inputs.errors import InputError
     from shapewright.runtime.memory.optimizers import UnknownOptimizer, read_optimizer
-    from shapewright.runtime.memory.steps import StepRequest
+    from shapewright.runtime.memory.steps import StepRequest, find_dtype
 
     try:
         kind, settings = read_optimizer(options.optimizer)
     except UnknownOptimizer as error:
         raise InputError(str(error)) from None
-    return StepRequest(kind, settings, loss=options.loss, capability=device.capability)
+    dtype = None
+    if options.autocast is not None:
+        dtype = find_dtype(options.autocast)
+        if dtype is None:
+            raise InputError(
+                f"autocast is in bf16 or fp16, not in `{options.autocast}`"
+            )
+    return StepRequest(
+        kind, settings, loss=options.loss, capability=device.capability, autocast=dtype
+    )
 
 
 def _choose_mode(
@@ -209,135 +187,6 @@ def _find_feeding(loaded: Loaded, spec: Spec | None) -> tuple[Feeding, tuple[str
         return from_spec(candidate.inputs), notes
     args, kwargs = candidate.arguments(make_tensor)
     return Feeding(args, kwargs, (), {}, ()), (f"inputs: {candidate.reason}",)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A step of a target, which can run at several sizes of its inputs."""
-
-    target: Callable[..., Any]
-    feeding: Feeding
-    request: StepRequest
-    device: _Device
-    name: str
-    options: MemoryOptions
-
-    def measure(self, notes: tuple[str, ...]) -> Memory:
-        """Return the memory at the stated sizes, and the largest batch if asked."""
-        letter = self._find_batch() if self.options.largest_batch else ""
-        memory = self._run({}, notes)
-        if not letter or not memory.complete:
-            return memory
-        return replace(memory, largest_batch=self._find_largest(letter, memory))
-
-    def _find_batch(self) -> str:
-        """Return the letter of the batch; raise `InputError` if there is none."""
-        from shapewright.inputs.errors import InputError
-
-        if self.device.capacity is None:
-            raise InputError(
-                "a largest batch needs a device with a known memory: "
-                '--device "H100 80GB"'
-            )
-        letter = self._get_leading_letter()
-        if not letter:
-            raise InputError(
-                "a largest batch needs a letter to vary: write the batch as one, as in"
-                ' "f32[B=8, 3, 224, 224]"'
-            )
-        return letter
-
-    def _get_leading_letter(self) -> str:
-        """Return the letter `B` or `N`, or else that of the first dim of an input."""
-        letters = self.feeding.letters
-        for name in ("B", "N"):
-            if name in letters:
-                return name
-        for _, spec in self.feeding.specs:
-            for leaf in spec.leaves:
-                if leaf.letters and leaf.letters[0] in letters:
-                    return str(leaf.letters[0])
-        return ""
-
-    def _find_largest(self, letter: str, first: Memory) -> LargestBatch:
-        """Return the largest batch that surely fits."""
-        assert self.device.capacity is not None
-        start = self.feeding.letters[letter]
-        known = {start: first}
-
-        def measure(size: int) -> int:
-            memory = known.get(size) or self._run({letter: size}, ())
-            known[size] = memory
-            if memory.total is None or not memory.complete:
-                from shapewright.inputs.errors import InputError
-
-                error = memory.events.error
-                reason = error.message if error is not None else "nothing was recorded"
-                raise InputError(f"the step does not run at {letter}={size}: {reason}")
-            return memory.total.high
-
-        def predict(size: int) -> int | None:
-            nearest = sorted(known, key=lambda n: abs(n - size))[:2]
-            runs = [(n, known[n].events.events) for n in nearest]
-            events = estimate_events(runs, size)
-            if events is None or first.total is None:
-                return None
-            return replace(first.total, reserved=replay_allocator(events).reserved).high
-
-        search = find_largest_batch(
-            measure, max(start, 1), self.device.capacity[0], predict=predict
-        )
-        tried = {size: known[size].reserved or 0 for size in sorted(search.tried)}
-        return LargestBatch(letter, search.size, tried, search.is_exact)
-
-    def _run(self, sizes: Mapping[str, int], notes: tuple[str, ...]) -> Memory:
-        """Return the memory at these sizes of the letters."""
-        from shapewright.runtime.memory.steps import record_steps
-
-        args, kwargs = self.feeding.arguments(sizes)
-        events = record_steps(self.target, args, kwargs, self.request)
-        return self._fold(events, sizes, notes)
-
-    def _fold(
-        self,
-        events: MemoryEvents,
-        sizes: Mapping[str, int],
-        notes: tuple[str, ...],
-    ) -> Memory:
-        """Return everything that follows from the events."""
-        device = self.device
-        granularity = 1 if device.capability is None else SMALLEST
-        peak = find_peak(events, granularity)
-        training = self.request.training
-        optimizer = self.request.optimizer
-        name = optimizer.__name__ if optimizer is not None and training else ""
-        reserved = total = None
-        if device.capability is not None:
-            reserved = replay_allocator(events.events).reserved
-            total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
-        return Memory(
-            self.name,
-            self.feeding.text,
-            device.name,
-            name,
-            training,
-            events,
-            peak,
-            draw_timeline(events, granularity),
-            reserved,
-            total,
-            device.capacity,
-            advice=find_advice(peak, training, name, self._get_leading_letter()),
-            notes=(*notes, *events.notes, *self._list_unknown(events)),
-            sizes={**self.feeding.letters, **sizes},
-        )
-
-    def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:
-        """Return notes on what a GPU's libraries allocate and nobody publishes."""
-        is_gpu = self.device.capability is not None
-        if is_gpu and any(s.op.startswith("convolution") for s in events.storages):
-            return ("the workspaces of cuDNN's convolutions are not in these numbers",)
-        return ()
 
 
 def _build_stopped(

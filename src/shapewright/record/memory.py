@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from shapewright.findings.finding import Finding
 
@@ -59,12 +59,41 @@ class StorageOrigin:
     saved_by: str = ""
 
 
+class KernelWork(NamedTuple):
+    """What a kernel does: its FLOPs, and the bytes that it reads and writes.
+
+    `flops` are those of matrix products, convolutions and attention, 0 of others.
+    """
+
+    phase: str
+    module: str
+    op: str
+    dtype: str
+    flops: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepEstimate:
+    """What a step takes at best on a device, by the rates of its data sheet.
+
+    `seconds` are by phase. Each kernel takes as long as its FLOPs or its bytes take at
+    full speed, whichever is longer; `arithmetic` is the share of the time in kernels
+    that arithmetic bounds.
+    """
+
+    seconds: Mapping[str, float]
+    arithmetic: float
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryEvents:
     """Everything that the steps of a run allocated and freed.
 
     `storages` are numbered from 0, as in the events. `steps` is how many steps ran, and
     `error` is what ended the last of them. `notes` say what was supposed or not seen.
+    `kernels` are those of the last step that read or write elements; of a batch in
+    parts some ran, and `repeats` is how often those of forward and backward run in all.
     """
 
     events: tuple[Event, ...]
@@ -72,6 +101,25 @@ class MemoryEvents:
     steps: int
     notes: tuple[str, ...] = ()
     error: Finding | None = None
+    kernels: tuple[KernelWork, ...] = ()
+    repeats: float = 1.0
+
+    def sum_flops(self) -> dict[tuple[str, str], int]:
+        """Return the FLOPs of the last step by phase and module."""
+        flops: dict[tuple[str, str], int] = {}
+        for work in self.kernels:
+            if work.flops:
+                key = work.phase, work.module
+                flops[key] = flops.get(key, 0) + work.flops
+        return {key: round(count * self.repeats) for key, count in flops.items()}
+
+
+NEW_SEGMENT = "segment"
+
+AllocatorAction = tuple[str, int, int, int]
+"""What the allocator does: `NEW_SEGMENT`, `ALLOCATE` or `FREE`, the number of the
+storage (-1 for a segment), the address, and the bytes: of a segment all of it, of a
+storage those that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +202,27 @@ class LargestBatch:
     is_exact: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RehearsedChange:
+    """What a step takes with a change, by running it.
+
+    `change` is how it is written for `--what-if`, `edits` are the lines of code that
+    make it. `saved` are bytes less than as it is: of what the process has on a GPU, of
+    tensors on the CPU. `flops` are those of the step. `error` says why it does not
+    run; then all numbers are 0.
+    """
+
+    change: str
+    edits: tuple[str, ...]
+    bytes: int = 0
+    reserved: int | None = None
+    total: TotalBytes | None = None
+    verdict: str = ""
+    saved: int = 0
+    flops: int = 0
+    error: str = ""
+
+
 renderers: dict[str, Callable[[Memory], str]] = {}
 """Functions that render a memory record, by MIME type; views register them."""
 
@@ -175,7 +244,11 @@ class Memory:
     is "fits", "tight" (it depends on what is not known), "does not fit", or empty, also
     for a step that did not end.
     `training` says whether the model was in training mode and backward ran. `advice`
-    are changes that would help. `events` is the whole record; all else follows from it.
+    are changes that would help. `autocast` is "bf16" or "fp16" if forward and the loss
+    ran under it by request, else empty. `events` is the whole record; all else follows
+    from it. `what_if` are changes that were run as well, None if none
+    was to be. `allocator` is what torch's allocator does, from the first parameter on.
+    `estimate` is the time of a step at best, None for a device without known rates.
     """
 
     target: str
@@ -193,6 +266,15 @@ class Memory:
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    autocast: str = ""
+    what_if: tuple[RehearsedChange, ...] | None = None
+    allocator: tuple[AllocatorAction, ...] = ()
+    estimate: StepEstimate | None = None
+
+    @property
+    def flops(self) -> int:
+        """Return the FLOPs of the step, of products, convolutions and attention."""
+        return sum(self.events.sum_flops().values())
 
     @property
     def complete(self) -> bool:
@@ -219,6 +301,7 @@ class Memory:
             "device": self.device,
             "optimizer": self.optimizer,
             "training": self.training,
+            "autocast": self.autocast,
             "complete": self.complete,
             "error": None if error is None else f"{error.message}",
             "tensors": self.peak.bytes,
@@ -229,6 +312,15 @@ class Memory:
             "peak": _describe_peak(self.peak),
             "timeline": [[p.phase, p.bytes] for p in self.timeline],
             "largest_batch": _describe_batch(self.largest_batch),
+            "flops": self.flops,
+            "modules": _describe_flops(self.events.sum_flops()),
+            "estimate": None
+            if self.estimate is None
+            else {
+                "seconds": dict(self.estimate.seconds),
+                "arithmetic": self.estimate.arithmetic,
+            },
+            "what_if": [_describe_change(row) for row in self.what_if or ()],
             "advice": list(self.advice),
             "notes": list(self.notes),
         }
@@ -291,6 +383,30 @@ def _describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
         "size": batch.size,
         "exact": batch.is_exact,
         "tried": {str(size): reserved for size, reserved in batch.tried.items()},
+    }
+
+
+def _describe_flops(flops: Mapping[tuple[str, str], int]) -> list[dict[str, Any]]:
+    """Return the FLOPs of each module by phase."""
+    modules: dict[str, dict[str, Any]] = {}
+    for (phase, module), count in flops.items():
+        modules.setdefault(module, {"module": module, "flops": {}})["flops"][phase] = (
+            count
+        )
+    return list(modules.values())
+
+
+def _describe_change(row: RehearsedChange) -> dict[str, Any]:
+    return {
+        "change": row.change,
+        "edits": list(row.edits),
+        "tensors": row.bytes,
+        "reserved": row.reserved,
+        "total": None if row.total is None else _describe_total(row.total),
+        "verdict": row.verdict,
+        "saved": row.saved,
+        "flops": row.flops,
+        "error": row.error,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shapewright.findings.finding import Finding
 from shapewright.record import ops as lookup
@@ -20,6 +20,9 @@ from shapewright.record.ops import (
 )
 from shapewright.record.rows import list_module_rows, list_op_rows
 from shapewright.record.totals import Totals, compute_totals
+
+if TYPE_CHECKING:
+    from shapewright.record.memory import Memory
 
 renderers: dict[str, Callable[[Trace], str]] = {}
 """Functions that render a trace, by MIME type ("text/plain", "text/html").
@@ -51,7 +54,8 @@ class Trace:
     program did not reach its end; `findings` then says why. `seconds` is the time the
     run took. `ops` may be a lazy sequence: walk it once rather than index it.
     `formulas` says where formulas hold, for a trace whose sizes have some. `view` is
-    what `print(trace)` shows: "module", "op" or "line".
+    what `print(trace)` shows: "module", "op" or "line". `measure` runs steps of the
+    same call for `memory`; a trace that was read from a file has none.
     """
 
     target: str
@@ -70,6 +74,7 @@ class Trace:
     torch_version: str = ""
     view: str = "module"
     formulas: Formulas | None = None
+    measure: Callable[..., Memory] | None = field(default=None, repr=False)
 
     @property
     def modules(self) -> Sequence[ModuleCall]:
@@ -168,6 +173,20 @@ class Trace:
         """
         return lookup.find_ops_of_line(self.ops, number, file)
 
+    def memory(self, **options: Any) -> Memory:
+        """Return what a step of the traced model takes, with the same inputs.
+
+        Example: ``trace.memory(device="A100 40GB", autocast="bf16").peak.bytes``. The
+        options are those of `shapewright.memory`, and the step is run for it: a trace
+        does not say when tensors are freed. Raises `ValueError` if the trace was read
+        from a file, or its model is gone.
+        """
+        if self.measure is None:
+            raise ValueError(
+                "this trace does not hold its model: write `sw.memory(model, ...)`"
+            )
+        return self.measure(**options)
+
     def to_json(self, indent: int | None = None) -> str:
         """Return the versioned record as JSON text, the input of `from_json`."""
         return _encode(self, indent)
@@ -187,7 +206,7 @@ class Trace:
         names = (
             trace_field.name
             for trace_field in fields(self)
-            if trace_field.name != "view"
+            if trace_field.name not in ("view", "measure")
         )
         return all(_is_same(self, other, name) for name in names)
 

@@ -30,6 +30,7 @@ Medium = Literal[
     "html",
     "svg",
     "png",
+    "pickle",
 ]
 
 ENDINGS = {
@@ -43,6 +44,7 @@ ENDINGS = {
     "html": ".html",
     "svg": ".svg",
     "png": ".png",
+    "pickle": ".pickle",
 }
 """The ending of a file in a medium."""
 
@@ -85,7 +87,7 @@ class _Traces(Protocol):
 
 
 Render = Callable[[Any, Display], Any]
-"""Takes the result and a display; returns text, or bytes for a PNG."""
+"""Takes the result and a display; returns text, or bytes for a PNG or a pickle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +404,20 @@ def _render_memory_json(memory: Memory, display: Display) -> str:
     from json import dumps
 
     return f"{dumps(memory.to_dict(), indent=2, ensure_ascii=False)}\n"
+
+
+@renders("memory", "pickle", "pickle")
+def _render_memory_pickle(memory: Memory, display: Display) -> bytes:
+    from shapewright.views.memory_snapshot import write_snapshot
+
+    return write_snapshot(memory)
+
+
+@renders("memory", "svg", "svg")
+def _render_memory_svg(memory: Memory, display: Display) -> str:
+    from shapewright.views.memory_timeline import draw_timeline_svg
+
+    return draw_timeline_svg(memory)
 
 
 @renders("drawing", ".txt", "text")

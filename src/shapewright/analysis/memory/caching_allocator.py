@@ -14,7 +14,13 @@ import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shapewright.record.memory import ALLOCATE, FREE, Event
+from shapewright.record.memory import (
+    ALLOCATE,
+    FREE,
+    NEW_SEGMENT,
+    AllocatorAction,
+    Event,
+)
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -32,6 +38,9 @@ LARGE_SEGMENT = 20 * MIB
 
 LEAST_LARGE = 10 * MIB
 """`kMinLargeAlloc`: from here on a segment is made for the size."""
+
+FIRST_ADDRESS = 0x7F0000000000
+"""Where the first segment is, as on a device."""
 
 LARGE_ROUNDING = 2 * MIB
 """`kRoundLarge`."""
@@ -73,10 +82,14 @@ class CachingAllocator:
     """The allocator's segments and blocks.
 
     Example: after ``allocate(0, 3_000_000)``, `reserved` is 20 MiB and `allocated`
-    3,000,320 bytes.
+    3,000,320 bytes. `history` has its actions with addresses: those of the segments
+    follow each other from `FIRST_ADDRESS` on, a device's own are not known.
     """
 
     def __init__(self) -> None:
+        self.history: list[AllocatorAction] = []
+        self.starts: list[int] = []
+        self.requested: dict[int, int] = {}
         self.reserved = 0
         self.allocated = 0
         self.most_allocated = 0
@@ -88,7 +101,7 @@ class CachingAllocator:
         """Take a block for a storage; one of no bytes takes none."""
         if size == 0:
             return
-        size = _round_size(size)
+        requested, size = size, _round_size(size)
         is_small = size <= SMALL
         pool = stream, is_small
         block = self._take_fitting(pool, size)
@@ -96,6 +109,8 @@ class CachingAllocator:
             whole = compute_segment_size(size)
             block = _Block(self.segments, 0, whole, pool)
             self.segments += 1
+            self.starts.append(FIRST_ADDRESS + self.reserved)
+            self.history.append((NEW_SEGMENT, -1, self.starts[-1], whole))
             self.reserved += whole
         left = block.size - size
         if left >= SMALLEST if is_small else left > SMALL:
@@ -108,6 +123,9 @@ class CachingAllocator:
             block.size = size
             self._put(rest)
         block.is_free = False
+        address = self.starts[block.segment] + block.start
+        self.history.append((ALLOCATE, storage, address, requested))
+        self.requested[storage] = requested
         self.live[storage] = block
         self.allocated += block.size
         self.most_allocated = max(self.most_allocated, self.allocated)
@@ -117,6 +135,8 @@ class CachingAllocator:
         block = self.live.pop(storage, None)
         if block is None:
             return
+        address = self.starts[block.segment] + block.start
+        self.history.append((FREE, storage, address, self.requested.pop(storage)))
         self.allocated -= block.size
         block.is_free = True
         before, after = block.before, block.after

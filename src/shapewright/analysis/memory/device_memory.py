@@ -7,6 +7,7 @@ a range, from the data sheet's gigabytes (10**9 bytes) to as many GiB.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shapewright.analysis.memory.caching_allocator import MIB
@@ -42,6 +43,47 @@ CAPACITIES: dict[tuple[str, int], _DeviceMemory] = {
     ("Tesla T4", 16): _DeviceMemory(14.75, "hpcaitech/Open-Sora#697"),
 }
 """By name and gigabytes: `total capacity` in messages of torch that users reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRates:
+    """What a GPU does at most, by its data sheet: FLOPs and bytes in a second.
+
+    `flops` are of dense matrix products by dtype: "tf32" for convolutions in float32,
+    which torch lets use it; its products in float32 do not.
+    """
+
+    flops: Mapping[str, float]
+    bytes: float
+
+
+_A100 = {"bfloat16": 312e12, "float16": 312e12, "tf32": 156e12, "float32": 19.5e12}
+
+RATES: dict[tuple[str, int], DeviceRates] = {
+    # NVIDIA H100 Tensor Core GPU Architecture (white paper), SXM5, without sparsity
+    ("NVIDIA H100", 80): DeviceRates(
+        {"bfloat16": 989.4e12, "float16": 989.4e12, "tf32": 494.7e12,
+         "float32": 66.9e12}, 3.35e12,
+    ),
+    # NVIDIA A100 Tensor Core GPU (data sheet), SXM4, without sparsity
+    ("NVIDIA A100", 40): DeviceRates(_A100, 1.555e12),
+    ("NVIDIA A100", 80): DeviceRates(_A100, 2.039e12),
+    # NVIDIA Ada GPU Architecture (white paper): sums in float32, without sparsity
+    ("NVIDIA GeForce RTX 4090", 24): DeviceRates(
+        {"bfloat16": 165.2e12, "float16": 165.2e12, "tf32": 82.6e12,
+         "float32": 82.6e12}, 1.008e12,
+    ),
+    # NVIDIA T4 (data sheet): no tensor cores for bfloat16 and TF32
+    ("Tesla T4", 16): DeviceRates(
+        {"float16": 65e12, "tf32": 8.1e12, "float32": 8.1e12}, 0.32e12
+    ),
+}  # fmt: skip
+"""By name and gigabytes; what is not here has no estimate of its time."""
+
+
+def find_rates(name: str, gigabytes: int) -> DeviceRates | None:
+    """Return what a GPU does at most, None if that is not known here."""
+    return RATES.get((name, gigabytes))
 
 
 def find_capacity(name: str, gigabytes: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from shapewright.record.memory import (
     ACTIVATIONS,
+    BACKWARD,
     KINDS,
     Event,
     HeldBytes,
@@ -44,6 +45,21 @@ def find_peak(record: MemoryEvents, granularity: int = 1) -> Peak:
         _collect_lines(sizes, record.storages),
         origin.op, origin.module, origin.file, origin.line,
     )  # fmt: skip
+
+
+def count_activations(record: MemoryEvents) -> dict[str, int]:
+    """Return the bytes of activations by module, where backward has the most."""
+    step, most, place = min(record.steps, 2), -1, -1
+    for at, (event, total) in enumerate(_follow_totals(record.events, 1)):
+        if event.step == step and event.phase == BACKWARD and total > most:
+            most, place = total, at
+    sizes = {event.storage: event.bytes for event in record.events[: place + 1]}
+    held: dict[str, int] = {}
+    for number, size in sizes.items():
+        origin = record.storages[number]
+        if origin.kind == ACTIVATIONS and size:
+            held[origin.module] = held.get(origin.module, 0) + size
+    return held
 
 
 def _round_up(size: int, granularity: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_iter, tree_map
 
+from shapewright.engine.autocast_kernels import use_autocast
 from shapewright.engine.call_sites import Positions, is_installed
 from shapewright.engine.device_kernels import KernelChoice, use_device_kernels
 from shapewright.engine.failures.run_ends import Stopped, make_failure
@@ -41,6 +42,7 @@ from shapewright.record.memory import (
     StorageOrigin,
 )
 from shapewright.runtime.limits import delay_signals
+from shapewright.runtime.memory.checkpoints import UnknownModule, use_checkpoints
 from shapewright.runtime.memory.optimizers import UnknownOptimizer, build_optimizer
 from shapewright.runtime.memory.storage_events import (
     StorageEvents,
@@ -51,6 +53,21 @@ from shapewright.runtime.restore.snapshot import restore_snapshot, take_snapshot
 
 STEPS = 2
 
+MOST_PARTS = 3
+"""Parts of a batch that run; from the second on, all allocate the same."""
+
+_DTYPES = {
+    "bf16": torch.bfloat16,
+    "bfloat16": torch.bfloat16,
+    "fp16": torch.float16,
+    "float16": torch.float16,
+}
+
+
+def find_dtype(name: str) -> torch.dtype | None:
+    """Return the dtype of autocast with this name, None for another."""
+    return _DTYPES.get(name.removeprefix("torch."))
+
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
@@ -59,7 +76,10 @@ class StepRequest:
     `optimizer` is a class of torch, None for none, with its `options`. Without
     `training`, only forward runs, under `no_grad`. `loss` computes a loss from the
     output; the usual one is the sum of the means of all outputs. `capability` is the
-    compute capability of a GPU, None for the CPU.
+    compute capability of a GPU, None for the CPU. `autocast` is a dtype for forward and
+    the loss, None for none around them. A batch comes in `parts`, whose gradients add
+    up. Modules of the classes `checkpointed` compute again in backward. The optimizer
+    is on the host for parameters of `offloaded_from` elements and more.
     """
 
     optimizer: type | None = None
@@ -67,6 +87,21 @@ class StepRequest:
     training: bool = True
     loss: Callable[[Any], torch.Tensor] | None = None
     capability: tuple[int, int] | None = None
+    autocast: torch.dtype | None = None
+    parts: int = 1
+    checkpointed: tuple[str, ...] = ()
+    offloaded_from: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the device, as torch calls it."""
+        return "cpu" if self.capability is None else "cuda"
+
+    def around_forward(self) -> AbstractContextManager[Any]:
+        """Return the context in which forward and the loss run."""
+        if self.autocast is None:
+            return nullcontext()
+        return torch.autocast(self.kind, dtype=self.autocast)
 
 
 def record_steps(
@@ -94,7 +129,7 @@ def record_steps(
         stack.enter_context(restore_snapshot(taken, args, kwargs, life))
         held.append(life)  # the surroundings are looked at after the run
         stack.enter_context(use_device_kernels(KernelChoice(request.capability)))
-        stack.enter_context(_note_autocast(notes))
+        stack.enter_context(_follow_autocast(request.kind, notes))
         stack.enter_context(_suspend_collector())
         copies = _Copies()
         try:
@@ -102,6 +137,7 @@ def record_steps(
                 stack.enter_context(copies.replace_states(taken.near))
                 if taken.root is not None:
                     taken.root.train(request.training)
+                stack.enter_context(use_checkpoints(taken.near, request.checkpointed))
                 fed = tree_map(copies.copy_input, (args, kwargs))
                 _build_lazy_parameters(target, fed, copies, taken.near)
                 _run_steps(partial(_call_target, target), fed, copies, events, request)
@@ -111,7 +147,7 @@ def record_steps(
             error = caught
         events.copies.clear()
     finding = _explain_error(error, folder) if error is not None else None
-    return _finish_record(events, folder, notes, finding)
+    return _finish_record(events, folder, notes, finding, request.parts)
 
 
 class _Copies:
@@ -184,17 +220,19 @@ def _run_steps(
         events.add(tensor, INPUTS)
     optimizer = None
     trained = [p for p in copies.parameters if p.requires_grad]
+    if request.offloaded_from is not None:
+        trained = [p for p in trained if p.numel() < request.offloaded_from]
     if request.training and request.optimizer is not None and trained:
         optimizer = build_optimizer(request.optimizer, dict(request.options), trained)
     with events.watched():
         for step in range(1, STEPS + 1):
             gc.collect(0)  # where all garbage of a step is, as nothing was collected
-            events.step = step
+            events.step, events.is_counting = step, step == STEPS
             if request.training:
                 _run_training_step(call, fed, copies, events, optimizer, request)
             else:
                 events.phase = FORWARD
-                with torch.no_grad():
+                with torch.no_grad(), request.around_forward():
                     call(fed)
     events.step, events.phase = STEPS + 1, SETUP  # what is freed from here is no event
 
@@ -211,9 +249,13 @@ def _run_training_step(
     events.phase = FORWARD
     for parameter in copies.parameters:
         parameter.grad = None
-    loss = _compute_loss(call(fed), request.loss)
-    events.phase = BACKWARD
-    loss.backward()
+    for _ in range(min(request.parts, MOST_PARTS)):
+        events.phase = FORWARD
+        with request.around_forward():
+            loss = _compute_loss(call(fed), request.loss)
+            loss = loss / request.parts if request.parts > 1 else loss
+        events.phase = BACKWARD
+        loss.backward()
     for parameter in copies.parameters:
         if parameter.grad is not None:
             events.claim(parameter.grad, GRADIENTS)
@@ -296,21 +338,29 @@ def _suspend_collector() -> Iterator[None]:
 
 
 @contextmanager
-def _note_autocast(notes: dict[str, None]) -> Iterator[None]:
-    """Note that a program uses autocast, which does not act on data-free tensors."""
+def _follow_autocast(kind: str, notes: dict[str, None]) -> Iterator[None]:
+    """Let autocast of the device act, and note that of other kinds, which does not."""
 
-    def watch(original: Callable[..., Any]) -> Callable[..., Any]:
-        def enter(self: Any) -> Any:
-            if getattr(self, "_enabled", True):
+    def watch(original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(
+            self: Any, device_type: str, dtype: Any = None, enabled: bool = True,
+            cache_enabled: bool | None = None,
+        ) -> None:  # fmt: skip
+            if enabled and device_type != kind:
                 notes[
-                    "the program uses autocast, which is not followed yet: tensors "
-                    "have the dtypes that they would have without it"
+                    f'`torch.autocast("{device_type}")` does nothing here: the step '
+                    f"runs on a device of the kind `{kind}`"
                 ] = None
-            return original(self)
+            original(self, device_type, dtype, enabled, cache_enabled)
 
-        return enter
+        return __init__
 
-    with replace_attribute(torch.autocast, "__enter__", watch):
+    with (
+        replace_attribute(torch.autocast, "__init__", watch),
+        use_autocast(kind) as is_followed,
+    ):
+        if not is_followed:
+            notes["autocast is not followed with this version of torch"] = None
         yield
 
 
@@ -332,7 +382,7 @@ def _list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
 def _explain_error(error: BaseException, folder: str) -> Finding:
     """Return the finding for what ended the program."""
     finding = make_failure(error, Mode(), Positions(folder, {}))
-    if isinstance(error, UnreadableValue | UnknownOptimizer | _NoLoss):
+    if isinstance(error, UnreadableValue | UnknownOptimizer | UnknownModule | _NoLoss):
         return replace(finding, message=str(error))
     return finding
 
@@ -342,6 +392,7 @@ def _finish_record(
     folder: str,
     notes: Mapping[str, None],
     error: Finding | None,
+    parts: int,
 ) -> MemoryEvents:
     """Return the record; lines of the program's own files come before a library's."""
     positions = Positions(folder, {})
@@ -358,7 +409,10 @@ def _finish_record(
             StorageOrigin(note.kind, note.op, note.module, file, line, saved_by)
         )
     kept = tuple(event for event in events.events if event.step <= STEPS)
-    return MemoryEvents(kept, tuple(storages), events.step, tuple(notes), error)
+    kernels, ran = tuple(events.counts.kernels), min(parts, MOST_PARTS)
+    return MemoryEvents(
+        kept, tuple(storages), events.step, tuple(notes), error, kernels, parts / ran
+    )
 
 
 def _find_line(site: Any, positions: Positions) -> tuple[str, int]:

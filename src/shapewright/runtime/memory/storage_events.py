@@ -40,6 +40,7 @@ from shapewright.record.memory import (
     TEMPORARY,
     Event,
 )
+from shapewright.runtime.memory.arithmetic import KernelCounts
 from shapewright.runtime.memory.known_values import (
     LIMIT,
     follow_values,
@@ -109,6 +110,8 @@ class StorageEvents(TorchDispatchMode):
         self.phase, self.step = SETUP, 0
         self.calls: dict[int, tuple[str, str, Site]] = {}  # by autograd's number
         self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.counts = KernelCounts()
+        self.is_counting = False
 
     # -- storages ----------------------------------------------------------------------
 
@@ -173,6 +176,7 @@ class StorageEvents(TorchDispatchMode):
         if node is not None and func is _ATEN.add.Tensor and _is_summed_in_place(args):
             args[0].add_(args[1])
             return args[0]
+        converted = self._convert_operands(func, tensors) if self.has_host else []
         output = func(*args, **kwargs)
         if func in _LOSSES:
             output = self._keep_elements(func, args, output)
@@ -188,6 +192,9 @@ class StorageEvents(TorchDispatchMode):
                 forward = self.calls.get(node._sequence_nr() + 1)
                 if forward is not None:
                     _, module, site = forward
+            if self.is_counting:
+                place = self.phase, module
+                self.counts.add(place, func, (args, kwargs), tensors, output)
             outputs = output if isinstance(output, tuple | list) else (output,)
             for tensor in _collect_tensors(outputs):
                 count = len(self.notes)
@@ -198,7 +205,32 @@ class StorageEvents(TorchDispatchMode):
                 for tensor in tensors:
                     if tensor.is_meta:
                         self._resize(tensor.untyped_storage())
+        elif self.is_counting and func._schema.is_mutable:  # returns nothing
+            place = self.phase, ""
+            self.counts.add(place, func, (args, kwargs), tensors, output)
+        converted.clear()  # after the result is noted
         return output
+
+    def _convert_operands(
+        self, func: Any, tensors: list[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Return what a pointwise kernel of the CPU holds while it runs.
+
+        It converts operands of another dtype than the result's before it computes; a
+        GPU converts each element on its way.
+        """
+        floats = [t for t in tensors if t.dim() and t.is_floating_point()]
+        if len({t.dtype for t in floats}) < 2 or torch.Tag.pointwise not in func.tags:
+            return []
+        common = floats[0].dtype
+        for tensor in floats[1:]:
+            common = torch.promote_types(common, tensor.dtype)
+        converted = [
+            torch.empty_like(t, dtype=common) for t in floats if t.dtype != common
+        ]
+        for tensor in converted:
+            self.add(tensor, TEMPORARY, func._schema.name.removeprefix("aten::"))
+        return converted
 
     def _keep_elements(self, func: Any, args: tuple[Any, ...], output: Any) -> Any:
         """Return a loss with the storage that its kernel leaves it."""

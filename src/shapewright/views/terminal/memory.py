@@ -5,6 +5,8 @@ activations   9.8 GiB  69%  █████████████████�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shapewright.record.memory import (
     ACTIVATIONS,
     FITS,
@@ -12,6 +14,7 @@ from shapewright.record.memory import (
     HeldBytes,
     LargestBatch,
     Memory,
+    TimelinePoint,
 )
 from shapewright.views.formatting import (
     ASCII,
@@ -21,10 +24,13 @@ from shapewright.views.formatting import (
     count_cells,
     cut_left,
     cut_text,
+    format_duration,
+    format_flops,
     format_nbytes,
     pad,
     render_lines,
 )
+from shapewright.views.terminal.memory_changes import format_changes
 from shapewright.views.terminal.totals import label_text
 
 LINES = 5
@@ -60,11 +66,14 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
     if not memory.peak.bytes:
         return lines
     lines += _format_numbers(memory, terminal)
+    lines += _format_work(memory, terminal)
     lines += [[], *_format_kinds(memory, terminal)]
     if memory.peak.lines:
         lines += [[], *_format_activations(memory, terminal)]
     lines += [[], *_format_timeline(memory, terminal)]
-    if memory.advice:
+    if memory.what_if is not None:
+        lines += [[], *format_changes(memory, terminal)]
+    elif memory.advice:
         lines.append([])
         for at, text in enumerate(memory.advice):
             lines += label_text("" if at else "would help", text, terminal)
@@ -80,10 +89,11 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
 
 def _describe_step(memory: Memory) -> str:
     """Return ``a training step with AdamW on H100 80GB``."""
+    under = f", under autocast in {memory.autocast}" if memory.autocast else ""
     if not memory.training:
-        return f"forward under `no_grad`, in evaluation, on {memory.device}"
+        return f"forward under `no_grad`, in evaluation, on {memory.device}{under}"
     optimizer = memory.optimizer or "no optimizer"
-    return f"a training step with {optimizer} on {memory.device}"
+    return f"a training step with {optimizer} on {memory.device}{under}"
 
 
 def _format_error(memory: Memory, terminal: Terminal) -> list[Line]:
@@ -155,6 +165,31 @@ def _describe_batch(batch: LargestBatch) -> str:
     return f"{batch.letter} = {batch.size} fits; a larger one may too {runs}"
 
 
+def _format_work(memory: Memory, terminal: Terminal) -> list[Line]:
+    """Return the FLOPs of the step, and the time that it takes at best."""
+    lines: list[Line] = []
+    phases: dict[str, int] = {}
+    for (phase, _), count in memory.events.sum_flops().items():
+        phases[phase] = phases.get(phase, 0) + count
+    if phases:
+        text = format_flops(sum(phases.values()))
+        parts = [f"{format_flops(count)} {phase}" for phase, count in phases.items()]
+        text += f": {', '.join(parts)}" if len(parts) > 1 else ""
+        moved = sum(work.bytes for work in memory.events.kernels)
+        ran = sum(work.flops for work in memory.events.kernels)
+        text += f"; {ran / moved:,.0f} a byte read or written"
+        lines += label_text("arithmetic", text, terminal)
+    if memory.estimate is not None:
+        total = format_duration(sum(memory.estimate.seconds.values()))
+        share = f"{memory.estimate.arithmetic:.0%}"
+        text = (
+            f"{total} a step by data-sheet rates, an estimate; {share} of it bound by "
+            "arithmetic"
+        )
+        lines += label_text("at best", text, terminal)
+    return lines
+
+
 def _format_kinds(memory: Memory, terminal: Terminal) -> list[Line]:
     """Return a bar for each kind of which bytes live at the peak."""
     peak = memory.peak
@@ -221,13 +256,31 @@ def _describe_held(held: HeldBytes, by_line: bool) -> str:
     return text
 
 
+def _fit_timeline(
+    points: Sequence[TimelinePoint], room: int
+) -> Sequence[TimelinePoint]:
+    """Return the points, or the larger of each two of a phase if they are too many."""
+    if len(points) <= room:
+        return points
+    joined: list[TimelinePoint] = []
+    is_open = False
+    for point in points:
+        if is_open and joined[-1].phase == point.phase:
+            joined[-1] = max(joined[-1], point, key=lambda p: p.bytes)
+            is_open = False
+        else:
+            joined.append(point)
+            is_open = True
+    return _fit_timeline(joined, room) if len(joined) < len(points) else points
+
+
 def _format_timeline(memory: Memory, terminal: Terminal) -> list[Line]:
     """Return the course of memory over the step, and the phases below it."""
     levels = LEVELS if terminal.glyphs is UNICODE else PLAIN_LEVELS
     most = memory.peak.bytes
     marks = ""
     phases: list[tuple[str, int]] = []
-    for point in memory.timeline:
+    for point in _fit_timeline(memory.timeline, terminal.width - LABEL - 1):
         level = max(1, round(point.bytes / most * (len(levels) - 1))) if most else 0
         marks += levels[min(level, len(levels) - 1)]
         if phases and phases[-1][0] == point.phase:

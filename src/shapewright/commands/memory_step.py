@@ -1,0 +1,206 @@
+"""A step of a target on a device: run without data, and read from its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.analysis.memory.advice import find_advice
+from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
+from shapewright.analysis.memory.device_memory import (
+    CONTEXT,
+    DeviceRates,
+    find_workspace,
+)
+from shapewright.analysis.memory.largest_batch import (
+    estimate_events,
+    find_largest_batch,
+)
+from shapewright.analysis.memory.peaks import draw_timeline, find_peak
+from shapewright.analysis.memory.roofline import estimate_step
+from shapewright.record.memory import (
+    AllocatorAction,
+    LargestBatch,
+    Memory,
+    MemoryEvents,
+    StepEstimate,
+    TotalBytes,
+)
+
+if TYPE_CHECKING:
+    from shapewright.commands.solve import Feeding
+    from shapewright.runtime.memory.steps import StepRequest
+
+DEFAULT_OPTIMIZER = "adamw"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOptions:
+    """What is asked of the step.
+
+    `device` is named as in `rehearse --device`. `training` is None for the mode that
+    the model is in; in evaluation only forward runs. `loss` computes a loss of the
+    output. `autocast` is "bf16" or "fp16" for autocast around forward and the loss,
+    None for none. `what_if` are changes that are run as well; empty for those that may
+    help, None for none. `must_fit` asks for these if the step does not fit.
+    """
+
+    optimizer: str = DEFAULT_OPTIMIZER
+    device: str = "cpu"
+    training: bool | None = None
+    largest_batch: bool = False
+    loss: Callable[[Any], Any] | None = None
+    autocast: str | None = None
+    what_if: tuple[str, ...] | None = None
+    must_fit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepDevice:
+    """A device by its name; a GPU has a capability and a capacity."""
+
+    name: str
+    capability: tuple[int, int] | None = None
+    capacity: tuple[int, int] | None = None
+    rates: DeviceRates | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredStep:
+    """A step of a target, which can run at several sizes of its inputs."""
+
+    target: Callable[..., Any]
+    feeding: Feeding
+    request: StepRequest
+    device: StepDevice
+    name: str
+    options: MemoryOptions
+
+    def measure(self, notes: tuple[str, ...]) -> Memory:
+        """Return the memory at the stated sizes, and the largest batch if asked."""
+        letter = self._find_batch() if self.options.largest_batch else ""
+        memory = self.run({}, notes)
+        if not letter or not memory.complete:
+            return memory
+        return replace(memory, largest_batch=self._find_largest(letter, memory))
+
+    def _find_batch(self) -> str:
+        """Return the letter of the batch; raise `InputError` if there is none."""
+        from shapewright.inputs.errors import InputError
+
+        if self.device.capacity is None:
+            raise InputError(
+                "a largest batch needs a device with a known memory: "
+                '--device "H100 80GB"'
+            )
+        letter = self.get_batch_letter()
+        if not letter:
+            raise InputError(
+                "a largest batch needs a letter to vary: write the batch as one, as in"
+                ' "f32[B=8, 3, 224, 224]"'
+            )
+        return letter
+
+    def get_batch_letter(self) -> str:
+        """Return the letter `B` or `N`, or else that of the first dim of an input."""
+        letters = self.feeding.letters
+        for name in ("B", "N"):
+            if name in letters:
+                return name
+        for _, spec in self.feeding.specs:
+            for leaf in spec.leaves:
+                if leaf.letters and leaf.letters[0] in letters:
+                    return str(leaf.letters[0])
+        return ""
+
+    def _find_largest(self, letter: str, first: Memory) -> LargestBatch:
+        """Return the largest batch that surely fits."""
+        assert self.device.capacity is not None
+        start = self.feeding.letters[letter]
+        known = {start: first}
+
+        def measure(size: int) -> int:
+            memory = known.get(size) or self.run({letter: size}, ())
+            known[size] = memory
+            if memory.total is None or not memory.complete:
+                from shapewright.inputs.errors import InputError
+
+                error = memory.events.error
+                reason = error.message if error is not None else "nothing was recorded"
+                raise InputError(f"the step does not run at {letter}={size}: {reason}")
+            return memory.total.high
+
+        def predict(size: int) -> int | None:
+            nearest = sorted(known, key=lambda n: abs(n - size))[:2]
+            runs = [(n, known[n].events.events) for n in nearest]
+            events = estimate_events(runs, size)
+            if events is None or first.total is None:
+                return None
+            return replace(first.total, reserved=replay_allocator(events).reserved).high
+
+        search = find_largest_batch(
+            measure, max(start, 1), self.device.capacity[0], predict=predict
+        )
+        tried = {size: known[size].reserved or 0 for size in sorted(search.tried)}
+        return LargestBatch(letter, search.size, tried, search.is_exact)
+
+    def run(self, sizes: Mapping[str, int], notes: tuple[str, ...]) -> Memory:
+        """Return the memory at these sizes of the letters."""
+        from shapewright.runtime.memory.steps import record_steps
+
+        args, kwargs = self.feeding.arguments(sizes)
+        events = record_steps(self.target, args, kwargs, self.request)
+        return self._fold(events, sizes, notes)
+
+    def _fold(
+        self,
+        events: MemoryEvents,
+        sizes: Mapping[str, int],
+        notes: tuple[str, ...],
+    ) -> Memory:
+        """Return everything that follows from the events."""
+        device = self.device
+        granularity = 1 if device.capability is None else SMALLEST
+        peak = find_peak(events, granularity)
+        training = self.request.training
+        optimizer = self.request.optimizer
+        name = optimizer.__name__ if optimizer is not None and training else ""
+        reserved = total = None
+        history: tuple[AllocatorAction, ...] = ()
+        if device.capability is not None:
+            allocator = replay_allocator(events.events)
+            reserved, history = allocator.reserved, tuple(allocator.history)
+            total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
+        return Memory(
+            self.name,
+            self.feeding.text,
+            device.name,
+            name,
+            training,
+            events,
+            peak,
+            draw_timeline(events, granularity),
+            reserved,
+            total,
+            device.capacity,
+            advice=find_advice(peak, training, name, self.get_batch_letter()),
+            notes=(*notes, *events.notes, *self._list_unknown(events)),
+            sizes={**self.feeding.letters, **sizes},
+            autocast=self.options.autocast or "",
+            allocator=history,
+            estimate=self._estimate(events),
+        )
+
+    def _estimate(self, events: MemoryEvents) -> StepEstimate | None:
+        """Return the time of a step at best, if the device's rates are known."""
+        if self.device.rates is None or events.error is not None:
+            return None
+        return estimate_step(events, self.device.rates)
+
+    def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:
+        """Return notes on what a GPU's libraries allocate and nobody publishes."""
+        is_gpu = self.device.capability is not None
+        if is_gpu and any(s.op.startswith("convolution") for s in events.storages):
+            return ("the workspaces of cuDNN's convolutions are not in these numbers",)
+        return ()
