@@ -14,7 +14,10 @@ import shapewright
 from shapewright.cli.main import main
 from tests.house import pages
 
-RECORDS = "Fact Finding ModuleCall Op Report Solution Totals Drawing".split()
+RECORDS = (
+    "Drawing Fact Finding LargestBatch Memory ModuleCall Op RehearsedChange Report"
+    " Solution Totals"
+).split()
 
 _QUESTIONS = pages.read("tests/newcomers/questions.md")
 NUMBERS = [int(number) for number in re.findall(r"^(\d+)\. ", _QUESTIONS, re.M)]

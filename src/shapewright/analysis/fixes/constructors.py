@@ -320,11 +320,11 @@ def fix_indexed_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
     for node in call.args:
         if evaluate_whole_number(node) == fact.shape[dim]:
             fix = _replace_argument(text, call, "", node, str(unmet.has + 1))
-            yield from _repeat_edit(program, maker, fix)
+            yield from _apply_to_equal_calls(program, maker, fix)
             yield fix
 
 
-def _repeat_edit(program: Program, maker: Op, fix: Fix) -> Iterator[Fix]:
+def _apply_to_equal_calls(program: Program, maker: Op, fix: Fix) -> Iterator[Fix]:
     """Yield a fix that makes its edit in all equal calls of a function."""
     text_and_call = program.call_at(maker.span)
     if text_and_call is None or len(fix.edits) != 1:

@@ -25,13 +25,13 @@ def is_refused(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether a fix cannot be what was meant, although the call may run."""
     code = failure.unmet.code if failure.unmet is not None else ""
     if code == TARGET_SHAPE:
-        return _turns_other_sizes(program, failure, fix)
+        return _is_turned_in_vain(program, failure, fix)
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
-        return _makes_many_classes(program, fix) or _reads_elsewhere(program, fix)
-    return _fits_colours(program, failure, fix)
+        return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
+    return _is_fitted_to_colours(program, failure, fix)
 
 
-def _turns_other_sizes(program: Program, failure: Failure, fix: Fix) -> bool:
+def _is_turned_in_vain(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether an operand of a loss is turned whose sizes are others than those
     of the target: the result would be broadcast.
     """
@@ -43,7 +43,7 @@ def _turns_other_sizes(program: Program, failure: Failure, fix: Fix) -> bool:
     return any(TURNS.search(edit.text) for edit in fix.edits)
 
 
-def _fits_colours(program: Program, failure: Failure, fix: Fix) -> bool:
+def _is_fitted_to_colours(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether the number of classes is changed to that of the colours of an
     image that stands for the classes.
     """
@@ -59,7 +59,7 @@ def _fits_colours(program: Program, failure: Failure, fix: Fix) -> bool:
     return any(numbers & {*re.findall(r"\d+", edit.text)} for edit in fix.edits)
 
 
-def _makes_many_classes(program: Program, fix: Fix) -> bool:
+def _is_of_many_classes(program: Program, fix: Fix) -> bool:
     """Return whether a number is replaced by one that is much larger."""
     for edit in fix.edits:
         text = program.text(edit.span.file)
@@ -69,7 +69,7 @@ def _makes_many_classes(program: Program, fix: Fix) -> bool:
     return False
 
 
-def _reads_elsewhere(program: Program, fix: Fix) -> bool:
+def _is_of_other_column(program: Program, fix: Fix) -> bool:
     """Return whether another column is read than the one that the program reads."""
     for edit in fix.edits:
         text_and_node = program.node(edit.span)

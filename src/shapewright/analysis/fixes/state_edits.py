@@ -30,7 +30,7 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     if unmet is None or unmet.code != HIDDEN_STATE_SHAPE or got is None or got[1]:
         return
     op = program.trace.ops[failure.op]
-    layer = find_two_way_layer(program, op.inputs[got[0]])
+    layer = _find_two_way_layer(program, op.inputs[got[0]])
     if layer is None:
         return
     text_and_node = program.node(layer.span)
@@ -51,7 +51,7 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
 
 
-def find_two_way_layer(program: Program, fact: Fact) -> Op | None:
+def _find_two_way_layer(program: Program, fact: Fact) -> Op | None:
     """Return the call of a bidirectional layer that a state comes from."""
     for _ in range(FARTHEST):
         op = program.producers.get(fact.tensor)
