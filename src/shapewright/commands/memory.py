@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.memory.advice import find_advice
 from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
-from shapewright.analysis.memory.device_memory import (
-    CONTEXT,
-    find_capacity,
-    find_workspace,
-)
+from shapewright.analysis.memory.device_memory import CONTEXT, find_workspace
 from shapewright.analysis.memory.largest_batch import (
     estimate_events,
     find_largest_batch,
 )
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
+from shapewright.commands.memory_devices import MemoryDevice, find_memory_device
 from shapewright.commands.solve import Feeding, from_arguments, from_spec
 from shapewright.record.memory import (
     LargestBatch,
@@ -56,15 +53,6 @@ class MemoryOptions:
     loss: Callable[[Any], Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Device:
-    """A device by its name; a GPU has a capability and a capacity."""
-
-    name: str
-    capability: tuple[int, int] | None = None
-    capacity: tuple[int, int] | None = None
-
-
 def measure_command(
     target: str,
     spec: str | None,
@@ -91,7 +79,7 @@ def measure_command(
 
     parsed = parse_target(target, arguments)
     input_spec = parse_spec(spec) if spec is not None else None
-    device = _find_device(options.device)
+    device = find_memory_device(options.device)
     request = _build_request(options, device)
     if parsed.kind in ("script", "folder"):
         raise InputError(
@@ -133,7 +121,7 @@ def measure_model(
     options: MemoryOptions,
 ) -> Memory:
     """Return the memory of a step of a live model, which is not touched."""
-    device = _find_device(options.device)
+    device = find_memory_device(options.device)
     request = _build_request(options, device)
     module = target if hasattr(target, "named_modules") else None
     request = _choose_mode(request, module, options.training)
@@ -142,30 +130,7 @@ def measure_model(
     return step.measure(())
 
 
-def _find_device(text: str) -> _Device:
-    """Return a device by its name; raise `InputError` if its memory is not known."""
-    from shapewright.inputs.errors import InputError
-    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
-
-    try:
-        machine = Machine(text)
-    except UnknownDevice as error:
-        raise InputError(str(error)) from None
-    if machine.kind == "cpu":
-        return _Device("cpu")
-    if machine.kind != "cuda":
-        raise InputError(f"no memory is known for `{text}` yet: name the CPU or a GPU")
-    if machine.count > 1:
-        raise InputError(f"`memory` is of one GPU: leave out the number in `{text}`")
-    name = machine.name
-    for maker in ("NVIDIA ", "GeForce ", "Tesla "):
-        name = name.removeprefix(maker)
-    name = f"{name} {machine.memory}GB"
-    capacity = find_capacity(machine.name, machine.memory)
-    return _Device(name, machine.capability, capacity)
-
-
-def _build_request(options: MemoryOptions, device: _Device) -> StepRequest:
+def _build_request(options: MemoryOptions, device: MemoryDevice) -> StepRequest:
     """Return the request for steps; raise `InputError` for an unknown optimizer."""
     from shapewright.inputs.errors import InputError
     from shapewright.runtime.memory.optimizers import UnknownOptimizer, read_optimizer
@@ -218,7 +183,7 @@ class _Step:
     target: Callable[..., Any]
     feeding: Feeding
     request: StepRequest
-    device: _Device
+    device: MemoryDevice
     name: str
     options: MemoryOptions
 
@@ -346,6 +311,6 @@ def _build_stopped(
     """Return the record of a target that ended before its first step."""
     events = MemoryEvents((), (), 0, (), finding)
     peak = Peak(0, "", {}, ())
-    device = _find_device(options.device).name
+    device = find_memory_device(options.device).name
     training = options.training is not False
     return Memory(target, spec, device, "", training, events, peak)

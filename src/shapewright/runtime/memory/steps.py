@@ -94,7 +94,7 @@ def record_steps(
         stack.enter_context(restore_snapshot(taken, args, kwargs, life))
         held.append(life)  # the surroundings are looked at after the run
         stack.enter_context(use_device_kernels(KernelChoice(request.capability)))
-        stack.enter_context(_note_autocast(notes))
+        stack.enter_context(note_autocast(notes))
         stack.enter_context(_suspend_collector())
         copies = _Copies()
         try:
@@ -296,7 +296,7 @@ def _suspend_collector() -> Iterator[None]:
 
 
 @contextmanager
-def _note_autocast(notes: dict[str, None]) -> Iterator[None]:
+def note_autocast(notes: dict[str, None]) -> Iterator[None]:
     """Note that a program uses autocast, which does not act on data-free tensors."""
 
     def watch(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -349,7 +349,7 @@ def _finish_record(
     storages = []
     for note in events.notes:
         if note.site not in spans:
-            spans[note.site] = _find_line(note.site, positions)
+            spans[note.site] = find_program_line(note.site, positions)
         file, line = spans[note.site]
         saved_by = ""
         if note.kind == ACTIVATIONS:
@@ -361,7 +361,7 @@ def _finish_record(
     return MemoryEvents(kept, tuple(storages), events.step, tuple(notes), error)
 
 
-def _find_line(site: Any, positions: Positions) -> tuple[str, int]:
+def find_program_line(site: Any, positions: Positions) -> tuple[str, int]:
     """Return the innermost line of the program; of a library, where it has none."""
     if not site:
         return "", 0
