@@ -344,6 +344,82 @@ def test_findings_are_the_same_with_and_without(tmp_path: Path) -> None:
     assert len(without) > 1
 
 
+GROWING = """
+model = build(2048, 16)
+optimizer = torch.optim.Adam(model.parameters())
+for epoch in range(3):
+    losses = []
+    for x, y in DataLoader(Data(2048, 200_000), 256):
+        x, y = x.to(device), y.to(device)
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward(retain_graph=True)
+        optimizer.step()
+        losses.append(loss)
+"""
+PER_TURN = 17 * 2 << 20
+"""The input, and the output of each of 16 layers: 256 x 2048 in float32."""
+
+
+def test_losses_kept_with_their_graphs_fill_the_device(tmp_path: Path) -> None:
+    report = rehearse(tmp_path, GROWING, "T4")
+    (finding,) = report.findings
+    assert finding.code == "graph-kept"
+    assert finding.severity == "error"
+    (growth,) = get_memory(report).growth
+    assert PER_TURN < growth.bytes < 1.01 * PER_TURN
+    assert growth.count == 782  # of each epoch: the list is emptied
+    # 14.75 GiB without the context, and 20 bytes for each parameter in a step
+    assert growth.full_from is not None
+    assert growth.full_at is not None
+    room = 14.75 * 2**30 - 300 * 2**20 - 20 * 16 * 2048 * 2049
+    assert abs(growth.full_at - room / growth.bytes) < 2
+    turns = f"in turn {growth.full_from} to {growth.full_at} of 782"
+    assert finding.message.endswith(
+        f"with 34.0 MiB in each turn, `T4 16GB` is full {turns}"
+    )
+    assert finding.fixes[0].message == "`loss.item()`"
+    assert get_memory(report).verdict == "does not fit"
+
+
+def test_a_list_that_is_never_emptied_counts_all_epochs(tmp_path: Path) -> None:
+    kept = GROWING.replace("    losses = []\n", "").replace(
+        "for ep", "losses = []\nfor ep"
+    )
+    (growth,) = get_memory(rehearse(tmp_path, kept, "T4")).growth
+    assert growth.count == 3 * 782
+
+
+def test_what_grows_but_fits_stays_a_warning(tmp_path: Path) -> None:
+    report = rehearse(tmp_path, GROWING.replace("200_000", "10_000"), "T4")
+    (finding,) = report.findings
+    assert finding.severity == "warning"
+    assert finding.message.endswith("is held until the loop ends")
+    assert finding.lines == ("34.0 MiB more with each turn, for which there is room",)
+    assert get_memory(report).verdict == "fits"
+
+
+def test_outputs_without_a_graph_fill_the_device_too(tmp_path: Path) -> None:
+    text = """
+        model = build(2048, 4).eval()
+        features = []
+        for x, y in DataLoader(Data(2048, 400_000), 2048):
+            with torch.no_grad():
+                features.append(model[:2](x.to(device)).repeat(1, 20))
+        """
+    report = rehearse(tmp_path, text, "T4")
+    (finding,) = report.findings
+    assert finding.code == "out-of-memory"
+    assert finding.severity == "error"
+    assert finding.line == LAST + 4
+    assert "each turn of this loop keeps 320.0 MiB more" in finding.message
+    assert finding.message.endswith("of 196")
+    on_cpu = text.replace(".repeat(1, 20)", ".repeat(1, 20).cpu()")
+    report = rehearse(tmp_path, on_cpu, "T4")
+    assert report.ok
+    assert get_memory(report).growth == ()
+
+
 def test_an_error_ends_the_count_and_is_told(tmp_path: Path) -> None:
     report = rehearse(
         tmp_path,

@@ -47,7 +47,12 @@ def add_memory(
     """
     from shapewright.runtime.claimed_machine import Machine
 
-    memory = _record_memory(script, Machine(script.device or "cpu"), whole, ended)
+    machine = Machine(script.device or "cpu")
+    if not any(
+        meta.device.startswith(machine.kind) for meta in script.memo.metas.values()
+    ):
+        return rehearsed  # nothing was ever there
+    memory = _record_memory(script, machine, whole, ended)
     return replace(rehearsed, story=replace(rehearsed.story, memory=memory))
 
 

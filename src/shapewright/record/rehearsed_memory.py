@@ -9,6 +9,7 @@ from shapewright.record.memory import (
     FITS,
     TIGHT,
     TOO_LARGE,
+    HeldBytes,
     MemoryEvents,
     Peak,
     TotalBytes,
@@ -74,11 +75,32 @@ class Shortage:
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """What each turn of the loop at a line leaves behind, `bytes` more than the last.
+
+    `count` is how many turns a real run makes before it is freed, None if unknown:
+    those of the loops around it too, where these keep it. At the turn `full_at` the
+    device is full, in a straight line from the turns that ran; it may be from
+    `full_from` on. Both are None where it never is. `held` are the lines that make what
+    is kept.
+    """
+
+    file: str
+    line: int
+    bytes: int
+    count: int | None
+    full_at: int | None
+    full_from: int | None
+    held: tuple[HeldBytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RehearsedMemory:
     """The memory that a rehearsed script takes on its device.
 
     `peak` is that of the whole run, in the turn `turn` of a loop. `reserved`, `total`
     and `capacity` are as in `Memory`; None where the device has no fixed memory.
+    `growth` is of the turns that ran, and counts those that a real run makes.
     """
 
     device: str
@@ -89,6 +111,7 @@ class RehearsedMemory:
     total: TotalBytes | None = None
     capacity: tuple[int, int] | None = None
     shortage: Shortage | None = None
+    growth: tuple[Growth, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -96,8 +119,12 @@ class RehearsedMemory:
         """Return "fits", "tight", "does not fit", or nothing without a capacity."""
         if self.capacity is None:
             return ""
-        if self.shortage is not None:
-            return TOO_LARGE if self.shortage.is_sure else TIGHT
+        if self.shortage is not None and self.shortage.is_sure:
+            return TOO_LARGE
+        if any(growth.full_at is not None for growth in self.growth):
+            return TOO_LARGE
+        if self.shortage is not None or any(g.full_from for g in self.growth):
+            return TIGHT
         return "" if self.run.ended_early else FITS
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,6 +140,7 @@ class RehearsedMemory:
             "peak": describe_peak(self.peak),
             "turn": _describe_turn(self.turn),
             "shortage": _describe_shortage(self.shortage),
+            "growth": [_describe_growth(growth) for growth in self.growth],
             "notes": list(self.notes),
         }
 
@@ -142,4 +170,16 @@ def _describe_shortage(shortage: Shortage | None) -> dict[str, Any] | None:
         "live": describe_peak(shortage.moment),
         "sure": shortage.is_sure,
         "op": shortage.op,
+    }
+
+
+def _describe_growth(growth: Growth) -> dict[str, Any]:
+    return {
+        "file": growth.file,
+        "line": growth.line,
+        "bytes": growth.bytes,
+        "count": growth.count,
+        "full_at": growth.full_at,
+        "full_from": growth.full_from,
+        "held": [[held.file, held.line, held.bytes] for held in growth.held],
     }

@@ -11,6 +11,7 @@ from shapewright.analysis.memory.caching_allocator import (
     replay_event,
 )
 from shapewright.analysis.memory.device_memory import CONTEXT, find_workspace
+from shapewright.analysis.memory.growth import find_growth
 from shapewright.analysis.memory.peaks import describe_moment, find_peak
 from shapewright.record.memory import KINDS, Peak, TotalBytes
 from shapewright.record.rehearsed_memory import (
@@ -35,14 +36,19 @@ def describe_run(
     record = run.events
     if capability is None:
         peak = find_peak(record, whole=True)
-        return RehearsedMemory(device, run, peak, _find_turn(run, peak))
+        growth = find_growth(run, 1, None)
+        return RehearsedMemory(device, run, peak, _find_turn(run, peak), growth=growth)
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
     workspace = find_workspace(capability)
     shortage = _find_shortage(run, capacity, workspace) if capacity else None
-    limit = None
-    if capacity is not None and shortage is None:
-        limit = capacity[0] - workspace - CONTEXT[1]
+    limit = limits = None
+    if capacity is not None:
+        limits = (
+            capacity[0] - workspace - CONTEXT[1],
+            capacity[1] - workspace - CONTEXT[0],
+        )
+        limit = limits[0] if shortage is None else None
     allocator = CachingAllocator(limit)
     for event in record.events:
         replay_event(allocator, event)
@@ -52,6 +58,7 @@ def describe_run(
         total=TotalBytes(allocator.most_reserved, workspace, CONTEXT),
         capacity=capacity,
         shortage=shortage,
+        growth=find_growth(run, SMALLEST, limits),
     )
 
 

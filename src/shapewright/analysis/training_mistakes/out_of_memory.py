@@ -10,6 +10,11 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.frozen_flags import (
+    find_recorded_evaluations,
+)
+from shapewright.analysis.training_mistakes.growth import describe_end
+from shapewright.analysis.training_mistakes.kept_graphs import find_kept_graphs
 from shapewright.findings.codes import OUT_OF_MEMORY, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
@@ -41,10 +46,15 @@ MOST_LINES = 3
 
 @looks_for(OUT_OF_MEMORY, misled_by_errors=True)
 def find_shortages(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find the first allocation for which there is no room."""
+    """Find the first allocation for which there is no room, in the turns that ran or
+    else in those that a real run has.
+    """
     memory = scene.rehearsal.memory
     shortage = memory.shortage if memory is not None else None
-    if memory is None or shortage is None or memory.capacity is None:
+    if memory is None or memory.capacity is None:
+        return
+    if shortage is None:
+        yield from _find_growth(scene, memory)
         return
     span = scene.span((shortage.file, shortage.line))
     if shortage.phase == BACKWARD:
@@ -68,6 +78,30 @@ def find_shortages(scene: RehearsalContext) -> Iterator[Finding]:
         severity="error" if shortage.is_sure else "warning",
     )
     yield _add_lines(scene, finding, memory, shortage)
+
+
+def _find_growth(scene: RehearsalContext, memory: RehearsedMemory) -> Iterator[Finding]:
+    """Find loops whose turns fill the device, and of which no other finding says so."""
+    others = [*find_kept_graphs(scene), *find_recorded_evaluations(scene)]
+    for growth in memory.growth:
+        if growth.full_at is None and growth.full_from is None:
+            continue
+        end = describe_end(memory, growth)
+        if any(finding.message.endswith(end) for finding in others):
+            continue
+        size = format_nbytes(growth.bytes)
+        related = [
+            (_find_span(scene, held), f"{format_nbytes(held.bytes)} of it is made here")
+            for held in growth.held
+        ]
+        is_sure = growth.full_at is not None and growth.count is not None
+        yield build_finding(
+            OUT_OF_MEMORY,
+            f"each turn of this loop keeps {size} more: {end}",
+            scene.span((growth.file, growth.line)),
+            *related,
+            severity="error" if is_sure else "warning",
+        )
 
 
 def _find_span(scene: RehearsalContext, held: HeldBytes) -> Span | None:

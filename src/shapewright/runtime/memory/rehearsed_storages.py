@@ -35,6 +35,7 @@ from shapewright.record.memory import (
     BUFFERS,
     EVALUATION,
     FORWARD,
+    FREE,
     GRADIENTS,
     INPUTS,
     OPTIMIZER,
@@ -97,7 +98,9 @@ class RehearsedStorages(StorageEvents):
         ] = []  # loops that run, and their turns
         self.claimed: set[int] = set()  # modules whose states are known
         self.texts: dict[str, None] = {}
-        self.fetched = 0
+        self.twins: dict[int, set[int]] = {}  # of storages with values, by number
+        self.owners: dict[int, int] = {}  # of the twins
+        self.ended: set[int] = set()  # storages with values that only a twin needs
 
     # -- what the rehearsal tells ------------------------------------------------------
 
@@ -213,11 +216,11 @@ class RehearsedStorages(StorageEvents):
         device = ""
         operands = nests.collect_tensors(arguments)
         infos = [info for t in operands if (info := _get_info(engine, t)) is not None]
+        for tensor in operands:
+            info = _get_info(engine, tensor)
+            if info is not None and info.kind != BLANK:
+                self._follow_twin(tensor, info)
         for info in infos:
-            if info.kind != BLANK and info.twin is not None:
-                self._set_device(info.twin, NOWHERE)
-            if info.kind == VALUED:
-                info.storage.clone = None  # its own storage, which would live on
             if info.meta.device != "cpu" and not device:
                 device = info.meta.device
         moved = name in plan_tables.MOVES and any(i.meta.device == "cpu" for i in infos)
@@ -237,10 +240,35 @@ class RehearsedStorages(StorageEvents):
         for note in self.notes[began:]:
             note.device = note.device or device or "cpu"
 
-    def _set_device(self, tensor: torch.Tensor, device: str) -> None:
-        known = self.live.get(tensor.untyped_storage()._cdata)
-        if known is not None:
-            self.notes[known[1]].device = device
+    def _follow_twin(self, tensor: torch.Tensor, info: Info) -> None:
+        """Let a storage with values live as long as a twin of it that autograd saves.
+
+        The record of the run would keep the twin, and the values, as long as itself.
+        """
+        twin = info.twin
+        if twin is not None and twin.layout is torch.strided:
+            known = self.live.get(twin.untyped_storage()._cdata)
+            own = self.live.get(tensor.untyped_storage()._cdata)
+            if known is not None:
+                self.notes[known[1]].device = NOWHERE
+            if known is not None and own is not None:
+                self.twins.setdefault(own[1], set()).add(known[1])
+                self.owners[known[1]] = own[1]
+        if info.kind == VALUED:
+            info.storage.clone = None
+            if not info.meta.requires_grad:  # a leaf's twin has its gradient
+                info.twin = info.storage.blank = None
+
+    def _tell(self, action: str, number: int, size: int) -> None:
+        if action == FREE and any(
+            self.sizes[twin] for twin in self.twins.get(number, ())
+        ):
+            self.ended.add(number)
+            return
+        super()._tell(action, number, size)
+        owner = self.owners.get(number) if action == FREE else None
+        if owner is not None and owner in self.ended:
+            self._tell(FREE, owner, 0)
 
     def _number_of(self, tensor: torch.Tensor, info: Info, name: str) -> int:
         """Return the number of a storage; one with values is noted here."""

@@ -180,8 +180,10 @@ def _format_verdict(memory: Memory | RehearsedMemory) -> Line:
     if verdict == TIGHT:
         rest = f"within what is not known, of {size}"
         return [(f"{'fits':{LABEL}}", "warning"), (f"perhaps: {rest}", "warning")]
-    missing = max(memory.total.low - high, 0)
+    missing = memory.total.low - high
     rest = f"{format_nbytes(missing)} or more are missing, of {size}"
+    if missing <= 0:  # so much only in turns of a loop that were left out
+        rest = f"a later turn of a loop fills its {size}"
     return [(f"{'fits':{LABEL}}", "error"), (f"no: {rest}", "error")]
 
 
