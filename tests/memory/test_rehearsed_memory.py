@@ -140,17 +140,28 @@ def test_the_second_step_does_not_fit(tmp_path: Path) -> None:
     assert report.exit_code == 1
 
 
-def test_a_smaller_batch_of_it_fits(tmp_path: Path) -> None:
-    report = rehearse(
-        tmp_path,
-        """
+@pytest.mark.long
+def test_the_batch_that_it_names_fits(tmp_path: Path) -> None:
+    text = """
         model = build(8192, 16)
-        loader = DataLoader(Data(8192, 80_000), 4096)
+        loader = DataLoader(Data(8192, 80_000), 20_480)
         train(model, loader, torch.optim.Adam(model.parameters()))
-        """,
-    )
+        """
+    report = rehearse(tmp_path, text)
+    batch = get_memory(report).largest_batch
+    assert batch is not None
+    assert 8_000 < batch.size < 20_480
+    place = f"{tmp_path / 'train.py'}:{LAST + 3}"
+    words = f"{batch.size:,} as `batch_size` at {place} fits"
+    assert any(line.startswith(words) for line in find_shortage(report).lines)
+    report = rehearse(tmp_path, text.replace("20_480", str(batch.size)))
     assert report.ok
     assert get_memory(report).verdict == "fits"
+    report = rehearse(tmp_path, text.replace("16)", "26)").replace("20_480", "64"))
+    batch = get_memory(report).largest_batch
+    assert batch is not None
+    assert batch.size == 0
+    assert any(line.startswith("not even 1 as") for line in find_shortage(report).lines)
 
 
 EVALUATION_WITH_GRAPH = """
@@ -418,6 +429,59 @@ def test_outputs_without_a_graph_fill_the_device_too(tmp_path: Path) -> None:
     report = rehearse(tmp_path, on_cpu, "T4")
     assert report.ok
     assert get_memory(report).growth == ()
+
+
+def test_autocast_is_followed(tmp_path: Path) -> None:
+    text = """
+        model = build(2048, 4)
+        x = torch.randn(4096, 2048, device=device)
+        for step in range(10):
+            model(x).sum().backward()
+        """
+    whole = get_memory(rehearse(tmp_path, text)).peak.kinds["activations"]
+    cast = text.replace("model(x).sum()", 'cast(model, x).sum()').replace(
+        "for step", "cast = torch.autocast('cuda', torch.bfloat16)(lambda m, x: m(x))"
+        "\n        for step",
+    )  # fmt: skip
+    half = get_memory(rehearse(tmp_path, cast)).peak.kinds["activations"]
+    # the casts of three weights are saved too: 2048 x 2048 in bfloat16, and the head's
+    casts = 3 * 2048 * 2048 * 2 + 2048 * 10 * 2
+    assert abs(half - casts - whole / 2) < 0.02 * whole
+
+
+def test_a_small_input_lives_as_long_as_the_graph_that_saves_it(tmp_path: Path) -> None:
+    report = rehearse(
+        tmp_path,
+        """
+        weight = torch.randn(100, 100, device=device, requires_grad=True)
+        kept = []
+        for x, y in DataLoader(Data(100, 500), 50):
+            kept.append((x.to(device) @ weight).sum())
+            kept[-1].backward(retain_graph=True)
+        """,
+    )
+    (growth,) = get_memory(report).growth
+    assert growth.bytes == 50 * 100 * 4 + 480 + 512  # the input, and the sum
+
+
+@pytest.mark.long
+def test_parameters_that_a_real_run_shards_have_no_verdict(tmp_path: Path) -> None:
+    report = rehearse(
+        tmp_path,
+        """
+        from torch.distributed.fsdp import fully_shard
+        torch.distributed.init_process_group("nccl", rank=0, world_size=8)
+        model = build(16_384, 24)
+        fully_shard(model)
+        model(torch.randn(4, 16_384, device=device)).sum().backward()
+        """,
+        "T4",
+    )
+    memory = get_memory(report)
+    assert memory.capacity is None
+    assert memory.verdict == ""
+    assert "whether it fits is not known" in memory.notes[0]
+    assert not any(finding.code == "out-of-memory" for finding in report.findings)
 
 
 def test_an_error_ends_the_count_and_is_told(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def _check_run(
             seconds = time.perf_counter() - began
             limit.release()
             if wanted.memory and rehearsed is not None:
-                rehearsed = add_memory(script, rehearsed, whole, limit.hold)
+                rehearsed = add_memory(script, rehearsed, whole, limit)
                 program.rehearsal = rehearsed.story
                 limit.release()
             trying.allowed = 3.0 + 3 * seconds

@@ -232,7 +232,7 @@ class Memory:
             "verdict": self.verdict,
             "peak": describe_peak(self.peak),
             "timeline": [[p.phase, p.bytes] for p in self.timeline],
-            "largest_batch": _describe_batch(self.largest_batch),
+            "largest_batch": describe_batch(self.largest_batch),
             "advice": list(self.advice),
             "notes": list(self.notes),
         }
@@ -289,7 +289,8 @@ def describe_peak(peak: Peak) -> dict[str, Any]:
     }
 
 
-def _describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
+def describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
+    """Return a largest batch as plain values."""
     if batch is None:
         return None
     return {

@@ -10,9 +10,11 @@ from shapewright.record.memory import (
     TIGHT,
     TOO_LARGE,
     HeldBytes,
+    LargestBatch,
     MemoryEvents,
     Peak,
     TotalBytes,
+    describe_batch,
     describe_peak,
     describe_total,
 )
@@ -22,7 +24,8 @@ from shapewright.record.memory import (
 class LoopTurn:
     """A turn of a loop, at the loop's line: `number` of `total`, None if unknown.
 
-    `outer` is the number of the turn of the loop around it, from 1; 0 is none.
+    `outer` is the number of the turn of the loop around it, from 1; 0 is none. `loader`
+    is where the loader was constructed whose batch it has, of `batch` samples.
     """
 
     file: str
@@ -31,6 +34,8 @@ class LoopTurn:
     total: int | None
     trains: bool
     outer: int = 0
+    loader: tuple[str, int] | None = None
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ class RehearsedMemory:
     `peak` is that of the whole run, in the turn `turn` of a loop. `reserved`, `total`
     and `capacity` are as in `Memory`; None where the device has no fixed memory.
     `growth` is of the turns that ran, and counts those that a real run makes.
+    `largest_batch` is what fits of the loader whose batch has no room.
     """
 
     device: str
@@ -112,6 +118,7 @@ class RehearsedMemory:
     capacity: tuple[int, int] | None = None
     shortage: Shortage | None = None
     growth: tuple[Growth, ...] = ()
+    largest_batch: LargestBatch | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -140,6 +147,7 @@ class RehearsedMemory:
             "peak": describe_peak(self.peak),
             "turn": _describe_turn(self.turn),
             "shortage": _describe_shortage(self.shortage),
+            "largest_batch": describe_batch(self.largest_batch),
             "growth": [_describe_growth(growth) for growth in self.growth],
             "notes": list(self.notes),
         }

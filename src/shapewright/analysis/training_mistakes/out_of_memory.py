@@ -28,6 +28,7 @@ from shapewright.record.memory import (
     SETUP,
     STEP,
     HeldBytes,
+    LargestBatch,
 )
 from shapewright.record.rehearsed_memory import RehearsedMemory, Shortage
 from shapewright.views.formatting import format_nbytes
@@ -155,9 +156,21 @@ def _list_advice(
             "none"
         )
         return
+    batch, turn = memory.largest_batch, shortage.turn
+    if batch is not None and turn is not None and turn.loader is not None:
+        place = f"`batch_size` at {turn.loader[0]}:{turn.loader[1]}"
+        yield _describe_batch(batch, place)
     optimizers = scene.rehearsal.training.optimizers
     name = optimizers[0].name if optimizers else ""
     yield from find_advice(shortage.moment, True, name, "")
+
+
+def _describe_batch(batch: LargestBatch, place: str) -> str:
+    """Return which size of a batch fits."""
+    if not batch.size:
+        return f"not even 1 as {place} fits (checked by running it)"
+    more = f", {batch.size + 1} does not" if batch.is_exact else "; more may fit too"
+    return f"{batch.size:,} as {place} fits{more} (checked by running it)"
 
 
 def _count_needless(memory: RehearsedMemory, shortage: Shortage) -> int:

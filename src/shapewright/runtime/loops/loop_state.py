@@ -61,8 +61,15 @@ class Plain:
 
 
 class TurnRecorder(Protocol):
-    """Whoever follows the turns of the loops that run: the record of memory."""
+    """Whoever follows the turns of the loops that run: the record of memory.
 
+    `keeps_whole` says that parameters are here that a real run shares out.
+    `choose_batch` is given the batch size of a loader, and returns the one to run with.
+    """
+
+    keeps_whole: bool
+
+    def choose_batch(self, place: tuple[str, int], size: int) -> int: ...
     def begin_turn(self, loop: RunningLoop, number: int, total: int | None) -> None: ...
     def end_loop(self, loop: RunningLoop) -> None: ...
 

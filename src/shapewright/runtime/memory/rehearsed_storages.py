@@ -10,7 +10,7 @@ storage on the CPU, whatever it claims, and counts for the device that it claims
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ from shapewright.record.memory import (
     StorageOrigin,
 )
 from shapewright.record.rehearsed_memory import LoopTurn, RecordedRun
-from shapewright.runtime.memory.steps import find_program_line, note_autocast
+from shapewright.runtime.memory.steps import find_program_line, list_unseen
 from shapewright.runtime.memory.storage_events import (
     LOSSES,
     StorageEvents,
@@ -79,6 +79,7 @@ class _TurnMark:
     number: int
     total: int | None
     outer: int
+    loader: tuple[str, int] | None
 
 
 class RehearsedStorages(StorageEvents):
@@ -88,8 +89,17 @@ class RehearsedStorages(StorageEvents):
     happened; 0 is outside of all loops.
     """
 
-    def __init__(self, capability: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        capability: tuple[int, int] | None = None,
+        folder: str = "",
+        batches: Mapping[tuple[str, int], int] | None = None,
+    ) -> None:
         super().__init__([], has_host=False)
+        self.folder = folder
+        self.batches = batches or {}  # sizes with which loaders are tried, by place
+        self.loaders: dict[tuple[str, int], int] = {}  # and those of the program
+        self.keeps_whole = False
         self.capability = capability
         self.stage: RehearsalState | None = None
         self.marks: list[_TurnMark | None] = [None]
@@ -98,6 +108,7 @@ class RehearsedStorages(StorageEvents):
         ] = []  # loops that run, and their turns
         self.claimed: set[int] = set()  # modules whose states are known
         self.texts: dict[str, None] = {}
+        self.fetched = 0  # batches so far
         self.twins: dict[int, set[int]] = {}  # of storages with values, by number
         self.owners: dict[int, int] = {}  # of the twins
         self.ended: set[int] = set()  # storages with values that only a twin needs
@@ -112,7 +123,13 @@ class RehearsedStorages(StorageEvents):
         if number <= FEW or number == total:
             gc.collect(1)  # as Python would have, between so many tensors
         outer = self.around[-1][1] if self.around else 0
-        self.marks.append(_TurnMark(loop, number, total, outer))
+        fetched = self.stage.fetched if self.stage is not None else []
+        loader = None
+        if len(fetched) > self.fetched:
+            file, line = getattr(fetched[-1], "place", ("", 0))
+            loader = format_file(file, self.folder), line
+        self.fetched = len(fetched)
+        self.marks.append(_TurnMark(loop, number, total, outer, loader))
         self.around.append((loop, len(self.marks) - 1))
         self.step = len(self.marks) - 1
 
@@ -124,6 +141,12 @@ class RehearsedStorages(StorageEvents):
                 break
         self.step = self.around[-1][1] if self.around else 0
 
+    def choose_batch(self, place: tuple[str, int], size: int) -> int:
+        """Return the batch size with which the loader of a line is tried."""
+        near = format_file(place[0], self.folder), place[1]
+        self.loaders[near] = size
+        return self.batches.get(near, size)
+
     @contextmanager
     def watched_rehearsal(self, stage: RehearsalState) -> Iterator[None]:
         """Record the storages of the script that runs in the block."""
@@ -133,7 +156,6 @@ class RehearsedStorages(StorageEvents):
         stage.lists.forgets = True
         with ExitStack() as stack:
             stack.enter_context(use_device_kernels(KernelChoice(self.capability)))
-            stack.enter_context(note_autocast(self.texts))
             before = register_optimizer_step_pre_hook(self._begin_step)
             stack.callback(before.remove)
             after = register_optimizer_step_post_hook(self._end_step)
@@ -144,6 +166,12 @@ class RehearsedStorages(StorageEvents):
             finally:
                 self._claim_states()
                 self.step, self.phase = -1, SETUP
+                paths = stage.calls.paths
+                modules = [
+                    (paths.get(key, ""), module)
+                    for key, module in stage.calls.alive.items()
+                ]
+                self.texts.update(dict.fromkeys(list_unseen(modules)))
 
     def _begin_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._claim_states()
@@ -236,7 +264,8 @@ class RehearsedStorages(StorageEvents):
             if number >= began:
                 device = device or info.meta.device
                 if moved and note.kind == TEMPORARY and note.device != "cpu":
-                    note.kind = INPUTS
+                    is_state = isinstance(operands[0], torch.nn.Parameter)
+                    note.kind = PARAMETERS if is_state else INPUTS
         for note in self.notes[began:]:
             note.device = note.device or device or "cpu"
 
@@ -327,7 +356,7 @@ class RehearsedStorages(StorageEvents):
 
     # -- the end -----------------------------------------------------------------------
 
-    def finish(self, device: str, folder: str, ended_early: str = "") -> RecordedRun:
+    def finish(self, device: str, ended_early: str = "") -> RecordedRun:
         """Return what was allocated and freed on a device, `cuda:0` for instance."""
         kept = {
             number: at
@@ -346,7 +375,7 @@ class RehearsedStorages(StorageEvents):
             for event in self.events
             if event.storage in kept and event.step >= 0
         )  # fmt: skip
-        positions = Positions(folder, {})
+        positions = Positions(self.folder, {})
         lines: dict[Any, tuple[str, int]] = {}
 
         def line_of(site: Any) -> tuple[str, int]:
@@ -358,7 +387,7 @@ class RehearsedStorages(StorageEvents):
         storages = tuple(self._describe_storage(note, line_of) for note in notes)
         places = tuple(line_of(note.ran_at) for note in notes)
         record = MemoryEvents(events, storages, 0, tuple(self.texts))
-        turns = tuple(self._list_turns(folder))
+        turns = tuple(self._list_turns())
         return RecordedRun(record, places, turns, ended_early)
 
     def _describe_storage(
@@ -400,15 +429,16 @@ class RehearsedStorages(StorageEvents):
                 phases.append(phases[mark.outer])
         return phases
 
-    def _list_turns(self, folder: str) -> Iterator[LoopTurn]:
+    def _list_turns(self) -> Iterator[LoopTurn]:
         numbers = self._number_turns()
         for mark in self.marks[1:]:
             assert mark is not None
             if self._is_told(mark):
                 file, line = mark.loop.place
                 yield LoopTurn(
-                    format_file(file, folder), line, mark.number, mark.total,
-                    mark.loop.trains, numbers[mark.outer],
+                    format_file(file, self.folder), line, mark.number, mark.total,
+                    mark.loop.trains, numbers[mark.outer], mark.loader,
+                    self.loaders.get(mark.loader, 0) if mark.loader else 0,
                 )  # fmt: skip
 
 

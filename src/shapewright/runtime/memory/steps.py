@@ -87,14 +87,14 @@ def record_steps(
     events = StorageEvents(taken.near, has_host=not is_gpu)
     for function in (_call_target, record_steps):
         events.sites.bound(function.__code__)
-    notes: dict[str, None] = dict.fromkeys(_list_unseen(taken.near))
+    notes: dict[str, None] = dict.fromkeys(list_unseen(taken.near))
     error: BaseException | None = None
     life, held = object(), list[object]()
     with delay_signals() as heard, ExitStack() as stack:
         stack.enter_context(restore_snapshot(taken, args, kwargs, life))
         held.append(life)  # the surroundings are looked at after the run
         stack.enter_context(use_device_kernels(KernelChoice(request.capability)))
-        stack.enter_context(note_autocast(notes))
+        stack.enter_context(_note_autocast(notes))
         stack.enter_context(_suspend_collector())
         copies = _Copies()
         try:
@@ -296,7 +296,7 @@ def _suspend_collector() -> Iterator[None]:
 
 
 @contextmanager
-def note_autocast(notes: dict[str, None]) -> Iterator[None]:
+def _note_autocast(notes: dict[str, None]) -> Iterator[None]:
     """Note that a program uses autocast, which does not act on data-free tensors."""
 
     def watch(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -314,7 +314,7 @@ def note_autocast(notes: dict[str, None]) -> Iterator[None]:
         yield
 
 
-def _list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
+def list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
     """Yield notes on modules whose kernels are not those of a device."""
     recurrent = [path for path, module in modules if isinstance(module, nn.RNNBase)]
     if recurrent:
