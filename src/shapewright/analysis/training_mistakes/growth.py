@@ -15,7 +15,7 @@ from shapewright.record.report import Place
 from shapewright.views.formatting import format_nbytes
 
 
-def find_loop_growth(scene: RehearsalContext, loop: Place | None) -> Growth | None:
+def _find_loop_growth(scene: RehearsalContext, loop: Place | None) -> Growth | None:
     """Return what grows in the loop at a line, if anything does."""
     memory = scene.rehearsal.memory
     for growth in memory.growth if memory is not None else ():
@@ -43,7 +43,7 @@ def add_growth(
 
     It is an error where the loop does not reach its end.
     """
-    memory, growth = scene.rehearsal.memory, find_loop_growth(scene, loop)
+    memory, growth = scene.rehearsal.memory, _find_loop_growth(scene, loop)
     if memory is None or growth is None:
         return finding
     size = format_nbytes(growth.bytes)
