@@ -431,6 +431,20 @@ def test_outputs_without_a_graph_fill_the_device_too(tmp_path: Path) -> None:
     assert get_memory(report).growth == ()
 
 
+def test_batches_that_become_longer_are_no_growth(tmp_path: Path) -> None:
+    report = rehearse(
+        tmp_path,
+        """
+        model = build(64, 1)
+        for step, (x, y) in enumerate(DataLoader(Data(64), 128)):
+            x = x.to(device).repeat(10 + step, 1)
+            loss = model(x).mean()
+            loss.backward()
+        """,
+    )
+    assert get_memory(report).growth == ()
+
+
 def test_autocast_is_followed(tmp_path: Path) -> None:
     text = """
         model = build(2048, 4)

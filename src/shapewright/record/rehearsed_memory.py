@@ -128,7 +128,7 @@ class RehearsedMemory:
             return ""
         if self.shortage is not None and self.shortage.is_sure:
             return TOO_LARGE
-        if any(growth.full_at is not None for growth in self.growth):
+        if any(g.full_at is not None and g.count is not None for g in self.growth):
             return TOO_LARGE
         if self.shortage is not None or any(g.full_from for g in self.growth):
             return TIGHT

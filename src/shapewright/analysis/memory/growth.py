@@ -1,8 +1,9 @@
 """What grows from turn to turn of a loop, and at which turn the device is full.
 
-A rehearsal runs the first turns of a loop and the last. What two neighbours leave
-behind differs by what a turn keeps, if the next turn that ran leaves more again. In a
-straight line this gives the turn of a real run at which there is no room.
+A rehearsal runs the first turns of a loop and the last. A turn keeps what it made and
+what still lives at the end of the next that ran, if there is more after each and what
+the turn before it made lives too. In a straight line this gives the turn of a real run
+at which there is no room.
 """
 
 from __future__ import annotations
@@ -10,11 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shapewright.record.memory import ALLOCATE, HeldBytes
+from shapewright.record.memory import (
+    ALLOCATE,
+    BUFFERS,
+    GRADIENTS,
+    OPTIMIZER,
+    PARAMETERS,
+    HeldBytes,
+)
 from shapewright.record.rehearsed_memory import Growth, LoopTurn, RecordedRun
 
 KEPT = 0.5
 """Share of a turn's growth that the turns of an outer loop must keep of it."""
+
+STATES = (PARAMETERS, BUFFERS, GRADIENTS, OPTIMIZER)
+"""Kinds that do not grow."""
 
 MOST_HELD = 3
 """Lines that make what is kept, at most."""
@@ -22,12 +33,13 @@ MOST_HELD = 3
 
 @dataclass(slots=True)
 class _Measured:
-    """The most bytes within a turn, the bytes at its end, and the last event there."""
+    """The most bytes within a turn, the bytes at its end, its first and last event."""
 
     step: int
     turn: LoopTurn
     most: int = 0
     end: int = 0
+    began: int = -1
     event: int = -1
 
 
@@ -80,6 +92,7 @@ def _measure_turns(run: RecordedRun, granularity: int) -> list[_Measured]:
             entry = measured[step - 1]
             entry.most = max(entry.most, total)
             entry.end, entry.event = total, place
+            entry.began = place if entry.began < 0 else entry.began
             step = entry.turn.outer
     return [entry for entry in measured if entry.event >= 0]
 
@@ -96,7 +109,11 @@ def _find_growth_of_loop(
     if growing is None:
         return None
     first, second, third = growing
-    size = second.end - first.end
+    before = _find_kept(run, first, third.event, granularity)
+    kept = _find_kept(run, second, third.event, granularity)
+    size = sum(kept.values())
+    if not before or not size:  # sizes of batches differ, or one turn keeps the last
+        return None
     file, line = second.turn.file, second.turn.line
     count = _count_turns(run, passes, second.turn.number, size)
     full: list[int | None] = [None, None]
@@ -105,7 +122,7 @@ def _find_growth_of_loop(
         turn = second.turn.number + int(left) + 1
         if left >= 0 and (count is None or turn <= count):
             full[at] = turn
-    held = _list_kept(run, (first.event, second.event, third.event), granularity)
+    held = _list_lines(run, kept)
     return Growth(file, line, size, count, full[1], full[0], held)
 
 
@@ -149,25 +166,33 @@ def _count_turns(
     return count * outer.total
 
 
-def _list_kept(
-    run: RecordedRun, ends: tuple[int, int, int], granularity: int
-) -> tuple[HeldBytes, ...]:
-    """Return the lines that made what the second of three turns leaves to the third,
-    the most first. `ends` are the last events of the turns.
+def _find_kept(
+    run: RecordedRun, turn: _Measured, ended: int, granularity: int
+) -> dict[int, int]:
+    """Return the bytes of the storages that a turn made and that live after an event.
+
+    Parameters and what belongs to them are made once.
     """
+    events, storages = run.events.events, run.events.storages
     sizes: dict[int, int] = {}
-    for event in run.events.events[ends[0] + 1 : ends[1] + 1]:
-        if event.action == ALLOCATE or event.storage in sizes:
+    for event in events[turn.began : turn.event + 1]:
+        is_new = event.action == ALLOCATE and storages[event.storage].kind not in STATES
+        if is_new or event.storage in sizes:
             sizes[event.storage] = -(-event.bytes // granularity) * granularity
-    for event in run.events.events[ends[1] + 1 : ends[2] + 1]:
-        if event.storage in sizes and not event.bytes:
-            del sizes[event.storage]
+    for event in events[turn.event + 1 : ended + 1]:
+        if event.storage in sizes:
+            sizes[event.storage] = -(-event.bytes // granularity) * granularity
+    return {number: size for number, size in sizes.items() if size}
+
+
+def _list_lines(run: RecordedRun, kept: dict[int, int]) -> tuple[HeldBytes, ...]:
+    """Return the lines that made what is kept, the most first."""
     lines: dict[tuple[str, int], int] = {}
-    for number, size in sizes.items():
+    for number, size in kept.items():
         origin = run.events.storages[number]
         place = origin.file, origin.line
         lines[place] = lines.get(place, 0) + size
-    ordered = sorted(filter(lines.get, lines), key=lambda place: (-lines[place], place))
+    ordered = sorted(lines, key=lambda place: (-lines[place], place))
     return tuple(
         HeldBytes(lines[place], place[0], place[1], "") for place in ordered[:MOST_HELD]
     )
