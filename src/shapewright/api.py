@@ -375,6 +375,7 @@ def rehearse_script(
     data: Sequence[str] = (),
     assume: Sequence[str] = (),
     strict: bool = False,
+    memory: bool | None = None,
 ) -> Report:
     """Run a training script without data, as in ``rehearse_script("train.py", [])``.
 
@@ -386,7 +387,9 @@ def rehearse_script(
     says what absent files hold (``"train.npy=f32[1000, 64]"``), `assume` what the names
     of absent packages give (``"pkg.embed(x) -> f32[B, 64]"``); if `strict`, nothing may
     stand for what is not on this machine. `script` may also be what starts it:
-    ``rehearse_script("torchrun", ["--nproc_per_node=8", "train.py"])``.
+    ``rehearse_script("torchrun", ["--nproc_per_node=8", "train.py"])``. With `memory`
+    the script is rehearsed once more for `report.rehearsal.memory`; by default for a
+    GPU that has a name.
 
     Raises `InputError` for a file that is no script, or a device that is not known.
     """
@@ -395,7 +398,7 @@ def rehearse_script(
 
     return rehearse_command(
         script, arguments, device, timeout, full_loaders, heard, files,
-        read_stand_ins(data, assume, strict),
+        read_stand_ins(data, assume, strict), memory,
     )  # fmt: skip
 
 

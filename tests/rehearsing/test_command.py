@@ -91,7 +91,7 @@ def test_json_has_findings_cost_and_story(desk: Desk) -> None:
     data = json.loads(done.out)
     assert list(data) == [
         "version", "target", "findings", "assumptions", "complete", "cost", "device",
-        "arguments", "story", "gradients", "skipped",
+        "arguments", "story", "gradients", "skipped", "memory",
     ]  # fmt: skip
     assert [each["code"] for each in data["findings"]] == ["gradients-not-cleared"]
     assert data["complete"]

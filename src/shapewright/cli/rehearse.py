@@ -51,6 +51,12 @@ def add_arguments(parser: Parser) -> None:
         help="show the shape of each gradient beside that of its value",
     )
     add(
+        "--memory",
+        action=argparse.BooleanOptionalAction,
+        help="what the script takes of its device, in a second run (default: for a GPU "
+        "that is named)",
+    )
+    add(
         "--data",
         action="append",
         default=[],
@@ -176,6 +182,7 @@ def _rehearse_script(
             data=options.data,
             assume=options.assume,
             strict=options.strict,
+            memory=options.memory,
         )
     except InputError as error:
         raise Unusable(str(error)) from None

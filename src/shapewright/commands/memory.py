@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.analysis.memory.device_memory import find_capacity, find_rates
 from shapewright.commands.memory_changes import measure_with_changes
-from shapewright.commands.memory_step import MeasuredStep, MemoryOptions, StepDevice
+from shapewright.commands.memory_devices import MemoryDevice, find_memory_device
+from shapewright.commands.memory_step import MeasuredStep, MemoryOptions
 from shapewright.commands.solve import Feeding, from_arguments, from_spec
 from shapewright.record.memory import Memory, MemoryEvents, Peak
 
@@ -55,7 +55,7 @@ def measure_command(
 
     parsed = parse_target(target, arguments)
     input_spec = parse_spec(spec) if spec is not None else None
-    device = _find_device(options.device)
+    device = find_memory_device(options.device)
     request = _build_request(options, device)
     if parsed.kind in ("script", "folder"):
         raise InputError(
@@ -99,7 +99,7 @@ def measure_model(
     options: MemoryOptions,
 ) -> Memory:
     """Return the memory of a step of a live model, which is not touched."""
-    device = _find_device(options.device)
+    device = find_memory_device(options.device)
     request = _build_request(options, device)
     module = target if hasattr(target, "named_modules") else None
     request = _choose_mode(request, module, options.training)
@@ -110,31 +110,7 @@ def measure_model(
     return measure_with_changes(step, ())
 
 
-def _find_device(text: str) -> StepDevice:
-    """Return a device by its name; raise `InputError` if its memory is not known."""
-    from shapewright.inputs.errors import InputError
-    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
-
-    try:
-        machine = Machine(text)
-    except UnknownDevice as error:
-        raise InputError(str(error)) from None
-    if machine.kind == "cpu":
-        return StepDevice("cpu")
-    if machine.kind != "cuda":
-        raise InputError(f"no memory is known for `{text}` yet: name the CPU or a GPU")
-    if machine.count > 1:
-        raise InputError(f"`memory` is of one GPU: leave out the number in `{text}`")
-    name = machine.name
-    for maker in ("NVIDIA ", "GeForce ", "Tesla "):
-        name = name.removeprefix(maker)
-    name = f"{name} {machine.memory}GB"
-    capacity = find_capacity(machine.name, machine.memory)
-    rates = find_rates(machine.name, machine.memory)
-    return StepDevice(name, machine.capability, capacity, rates)
-
-
-def _build_request(options: MemoryOptions, device: StepDevice) -> StepRequest:
+def _build_request(options: MemoryOptions, device: MemoryDevice) -> StepRequest:
     """Return the request for steps; raise `InputError` for an unknown optimizer."""
     from shapewright.inputs.errors import InputError
     from shapewright.runtime.memory.optimizers import UnknownOptimizer, read_optimizer
@@ -195,6 +171,6 @@ def _build_stopped(
     """Return the record of a target that ended before its first step."""
     events = MemoryEvents((), (), 0, (), finding)
     peak = Peak(0, "", {}, ())
-    device = _find_device(options.device).name
+    device = find_memory_device(options.device).name
     training = options.training is not False
     return Memory(target, spec, device, "", training, events, peak)

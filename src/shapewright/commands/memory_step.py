@@ -10,7 +10,6 @@ from shapewright.analysis.memory.advice import find_advice
 from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
 from shapewright.analysis.memory.device_memory import (
     CONTEXT,
-    DeviceRates,
     find_workspace,
 )
 from shapewright.analysis.memory.largest_batch import (
@@ -19,6 +18,7 @@ from shapewright.analysis.memory.largest_batch import (
 )
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
 from shapewright.analysis.memory.roofline import estimate_step
+from shapewright.commands.memory_devices import MemoryDevice
 from shapewright.record.memory import (
     AllocatorAction,
     LargestBatch,
@@ -57,23 +57,13 @@ class MemoryOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class StepDevice:
-    """A device by its name; a GPU has a capability and a capacity."""
-
-    name: str
-    capability: tuple[int, int] | None = None
-    capacity: tuple[int, int] | None = None
-    rates: DeviceRates | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredStep:
     """A step of a target, which can run at several sizes of its inputs."""
 
     target: Callable[..., Any]
     feeding: Feeding
     request: StepRequest
-    device: StepDevice
+    device: MemoryDevice
     name: str
     options: MemoryOptions
 

@@ -73,6 +73,8 @@ class EngineOptions:
     compares every memoized or ruled answer with torch's; `inside` records the kernels
     within a call. Tensors of at most `known` elements keep their values, by default
     `KNOWN_LIMIT`; without `values` none do. `watch` wraps the plan of every function.
+    Without `flops`, those of torch's kernels are not counted. Without `holding`, a
+    tensor that no recorded call returned lives only as long as the program holds it.
     """
 
     graph: bool = False
@@ -84,6 +86,8 @@ class EngineOptions:
     watch: Callable[[Plan], Plan] | None = None
     comparisons: Comparisons | None = None
     recording: bool = True
+    flops: bool = True
+    holding: bool = True
 
 
 class Engine(SeenTensors, TorchFunctionMode):
@@ -109,6 +113,8 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.watch = options.watch
         self.comparisons = options.comparisons  # of sizes, if these are tracked
         self.recording = options.recording
+        self.counts_flops = options.flops
+        self.holding = options.holding
         self.plans: dict[Any, Plan] = {}
         self.theirs: dict[int, tuple[Tensor, Info]] = {}
         self.their_storages: dict[int, Storage] = {}
@@ -249,8 +255,8 @@ class Engine(SeenTensors, TorchFunctionMode):
         """Enable or disable, from here on, the reuse of graphs for equal calls."""
         self.hangs = on
 
-    def watch_gradients(self, read: dict[int, tuple[Any, Any]]) -> None:
-        """Note in `read` the gradients that the program reads."""
+    def watch_gradients(self, read: dict[int, tuple[Any, Any]] | None) -> None:
+        """Note in `read` the gradients that the program reads; None: nowhere."""
         self.grads_read = read
 
     def watch_differentiation(self, note: Callable[[Any], None] | None) -> None:

@@ -56,6 +56,7 @@ class SeenTensors:
     their_storages: dict[int, Storage]
     unknown_ids: set[int]
     reshaped: bool
+    holding: bool
     met: list[Info]
     life: Life
 
@@ -85,6 +86,9 @@ class SeenTensors:
                 info = self.add_plain(tensor, device or self.home)
             else:
                 info = self.first_sight(tensor, device)
+            if not self.holding and tensor.is_meta:
+                self.tell(tensor, info)
+                return info
         self.theirs[id(tensor)] = (tensor, info)
         return info
 

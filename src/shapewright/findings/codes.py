@@ -638,5 +638,8 @@ CLIPPED_SCALED = _mistake("clipped-scaled",
 SCHEDULER_TOO_LONG = _mistake("scheduler-too-long",
     "a schedule that is shorter than the whole run: an error",
     "`total_steps` as many as the loops have", severity="error")
+OUT_OF_MEMORY = _mistake("out-of-memory",
+    "the GPU that is named has no room for the next tensor: an error",
+    "a smaller batch, or what the finding says", severity="error")
 
 # fmt: on

@@ -302,6 +302,7 @@ MESSAGES = (
         r"device ordinal",
         "missing-device",
     ),
+    _Message(r"CUDA out of memory", "out-of-memory"),
     _Message(r"backward through the graph a second time", "graph-freed"),
     _Message(r"modified by an inplace operation", "saved-tensor-written"),
     _Message(

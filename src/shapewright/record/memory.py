@@ -23,6 +23,8 @@ KINDS = (
 also tensors that modules hold under other names, `temporary` is everything else."""
 
 SETUP, FORWARD, BACKWARD, STEP = "setup", "forward", "backward", "optimizer step"
+EVALUATION = "evaluation"
+"""In a rehearsal: a forward pass in a loop that does not train."""
 
 ALLOCATE, FREE, RESIZE = "allocate", "free", "resize"
 
@@ -143,7 +145,8 @@ class Peak:
     """What lives when the most bytes do, in the last step.
 
     `kinds` adds up to `bytes`; `lines` are the activations by line of the program, the
-    largest first. `module`, `file` and `line` are where the peak is.
+    largest first. `module`, `file` and `line` are where the peak is, `event` is the
+    place of its event in the record.
     """
 
     bytes: int
@@ -154,6 +157,7 @@ class Peak:
     module: str = ""
     file: str = ""
     line: int = 0
+    event: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,12 +310,12 @@ class Memory:
             "error": None if error is None else f"{error.message}",
             "tensors": self.peak.bytes,
             "reserved": self.reserved,
-            "total": None if self.total is None else _describe_total(self.total),
+            "total": None if self.total is None else describe_total(self.total),
             "capacity": None if self.capacity is None else list(self.capacity),
             "verdict": self.verdict,
-            "peak": _describe_peak(self.peak),
+            "peak": describe_peak(self.peak),
             "timeline": [[p.phase, p.bytes] for p in self.timeline],
-            "largest_batch": _describe_batch(self.largest_batch),
+            "largest_batch": describe_batch(self.largest_batch),
             "flops": self.flops,
             "modules": _describe_flops(self.events.sum_flops()),
             "estimate": None
@@ -344,7 +348,8 @@ class Memory:
         return renderers.get("text/plain", repr)(self)
 
 
-def _describe_total(total: TotalBytes) -> dict[str, Any]:
+def describe_total(total: TotalBytes) -> dict[str, Any]:
+    """Return what a process takes as plain values."""
     return {
         "low": total.low,
         "high": total.high,
@@ -353,7 +358,8 @@ def _describe_total(total: TotalBytes) -> dict[str, Any]:
     }
 
 
-def _describe_peak(peak: Peak) -> dict[str, Any]:
+def describe_peak(peak: Peak) -> dict[str, Any]:
+    """Return a peak as plain values."""
     return {
         "bytes": peak.bytes,
         "phase": peak.phase,
@@ -375,7 +381,8 @@ def _describe_peak(peak: Peak) -> dict[str, Any]:
     }
 
 
-def _describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
+def describe_batch(batch: LargestBatch | None) -> dict[str, Any] | None:
+    """Return a largest batch as plain values."""
     if batch is None:
         return None
     return {
@@ -402,7 +409,7 @@ def _describe_change(row: RehearsedChange) -> dict[str, Any]:
         "edits": list(row.edits),
         "tensors": row.bytes,
         "reserved": row.reserved,
-        "total": None if row.total is None else _describe_total(row.total),
+        "total": None if row.total is None else describe_total(row.total),
         "verdict": row.verdict,
         "saved": row.saved,
         "flops": row.flops,

@@ -10,6 +10,7 @@ from typing import Any
 
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Assumption
+from shapewright.record.rehearsed_memory import RehearsedMemory
 from shapewright.record.trace import Trace
 
 Place = tuple[str, int]
@@ -153,7 +154,8 @@ class ListField:
 class Rehearsal:
     """A rehearsed run: `story` is the whole run, `skipped` lists what was left out.
 
-    `gradients` stand beside their values, module by module.
+    `gradients` stand beside their values, module by module. `memory` is there where a
+    GPU is named, or where it was asked for.
     """
 
     device: str
@@ -164,6 +166,7 @@ class Rehearsal:
     steps: int = 0
     training: Training = field(default_factory=Training)
     gradients: tuple[Gradient, ...] = ()
+    memory: RehearsedMemory | None = None
 
 
 renderers: dict[str, Callable[[Report], str]] = {}

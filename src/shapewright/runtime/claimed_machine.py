@@ -69,6 +69,7 @@ class Machine:
         name = named.lower().removeprefix("nvidia ").strip()
         self.kind = name if name in ("cpu", "mps") else "cuda"
         self.text = text
+        self.is_named = name in GPUS
         gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
         if self.kind == "cuda" and gpu is None:
             raise UnknownDevice(_describe_unknown(text, name, memory))

@@ -100,6 +100,7 @@ def _build_rehearsal_data(report: Report) -> dict[str, Any]:
             _build_gradient_data(gradient) for gradient in rehearsal.gradients
         ],
         "skipped": list(rehearsal.skipped),
+        "memory": None if rehearsal.memory is None else rehearsal.memory.to_dict(),
     }
 
 

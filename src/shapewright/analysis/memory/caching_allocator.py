@@ -5,7 +5,7 @@ rounded up to 512 bytes. Up to 1 MiB comes from segments of 2 MiB, up to 10 MiB 
 segments of 20 MiB, more from a segment of its own, rounded up to 2 MiB. The smallest
 free block that is large enough is taken, split, and joined with its free neighbours
 when it is freed again. Each stream has pools of its own. No segment is given back, as
-long as the device has memory left.
+long as the device has memory left; before an error all are that nothing lives in.
 """
 
 from __future__ import annotations
@@ -78,19 +78,32 @@ class _Block:
         return self.size, self.segment, self.start
 
 
+class DeviceFull(Exception):
+    """Raised where no segment can be had, although all free ones were given back.
+
+    `needed` is what would be reserved with it.
+    """
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(needed)
+        self.needed = needed
+
+
 class CachingAllocator:
-    """The allocator's segments and blocks.
+    """The allocator's segments and blocks; `limit` is what it may reserve, if known.
 
     Example: after ``allocate(0, 3_000_000)``, `reserved` is 20 MiB and `allocated`
     3,000,320 bytes. `history` has its actions with addresses: those of the segments
     follow each other from `FIRST_ADDRESS` on, a device's own are not known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
         self.history: list[AllocatorAction] = []
         self.starts: list[int] = []
         self.requested: dict[int, int] = {}
         self.reserved = 0
+        self.most_reserved = 0
         self.allocated = 0
         self.most_allocated = 0
         self.segments = 0
@@ -107,11 +120,16 @@ class CachingAllocator:
         block = self._take_fitting(pool, size)
         if block is None:
             whole = compute_segment_size(size)
+            if self.limit is not None and self.reserved + whole > self.limit:
+                self._give_back()
+                if self.reserved + whole > self.limit:
+                    raise DeviceFull(self.reserved + whole)
             block = _Block(self.segments, 0, whole, pool)
             self.segments += 1
             self.starts.append(FIRST_ADDRESS + self.reserved)
             self.history.append((NEW_SEGMENT, -1, self.starts[-1], whole))
             self.reserved += whole
+            self.most_reserved = max(self.most_reserved, self.reserved)
         left = block.size - size
         if left >= SMALLEST if is_small else left > SMALL:
             rest = _Block(
@@ -155,6 +173,13 @@ class CachingAllocator:
                 after.after.before = block
         self._put(block)
 
+    def _give_back(self) -> None:
+        """Give all segments back in which nothing lives, as before an error."""
+        for pool, blocks in self.free_blocks.items():
+            kept = [b for b in blocks if b.before is not None or b.after is not None]
+            self.reserved -= sum(b.size for b in blocks) - sum(b.size for b in kept)
+            self.free_blocks[pool] = kept
+
     def _take_fitting(self, pool: tuple[int, bool], size: int) -> _Block | None:
         """Take the smallest free block of at least this size out of its pool."""
         blocks = self.free_blocks.get(pool, [])
@@ -173,24 +198,29 @@ class CachingAllocator:
 
 
 def replay_allocator(events: Iterable[Event]) -> CachingAllocator:
-    """Return the allocator after all events, in their order.
+    """Return the allocator after all events, in their order."""
+    allocator = CachingAllocator()
+    for event in events:
+        replay_event(allocator, event)
+    return allocator
+
+
+def replay_event(allocator: CachingAllocator, event: Event) -> None:
+    """Let the allocator do what an event says.
 
     A storage that is resized is freed and allocated anew, as torch does; the new block
     is taken first.
     """
-    allocator = CachingAllocator()
-    for event in events:
-        if event.action == ALLOCATE:
-            allocator.allocate(event.storage, event.bytes)
-        elif event.action == FREE:
+    if event.action == ALLOCATE:
+        allocator.allocate(event.storage, event.bytes)
+    elif event.action == FREE:
+        allocator.release(event.storage)
+    else:
+        old = allocator.live.pop(event.storage, None)
+        allocator.allocate(event.storage, event.bytes)
+        if old is not None:
+            new = allocator.live.pop(event.storage, None)
+            allocator.live[event.storage] = old
             allocator.release(event.storage)
-        else:
-            old = allocator.live.pop(event.storage, None)
-            allocator.allocate(event.storage, event.bytes)
-            if old is not None:
-                new = allocator.live.pop(event.storage, None)
-                allocator.live[event.storage] = old
-                allocator.release(event.storage)
-                if new is not None:
-                    allocator.live[event.storage] = new
-    return allocator
+            if new is not None:
+                allocator.live[event.storage] = new

@@ -20,8 +20,8 @@ POINTS = 60
 """Stretches into which the course of a step is divided."""
 
 
-def find_peak(record: MemoryEvents, granularity: int = 1) -> Peak:
-    """Return the peak of the last step that ran.
+def find_peak(record: MemoryEvents, granularity: int = 1, whole: bool = False) -> Peak:
+    """Return the peak of the last step that ran, or of the `whole` run.
 
     Every byte that lives at it has a kind: the kinds add up to the bytes. `granularity`
     is what sizes are rounded up to: 512 by a GPU's allocator.
@@ -31,19 +31,24 @@ def find_peak(record: MemoryEvents, granularity: int = 1) -> Peak:
         step = min(step, record.steps)
     most, place = -1, -1
     for at, (event, total) in enumerate(_follow_totals(record.events, granularity)):
-        if event.step == step and total > most:
+        if (whole or event.step == step) and total > most:
             most, place = total, at
     if place < 0:
         return Peak(0, "", dict.fromkeys(KINDS, 0), ())
+    return describe_moment(record, place, granularity)
+
+
+def describe_moment(record: MemoryEvents, place: int, granularity: int = 1) -> Peak:
+    """Return what lives after the event at a place in the record."""
     sizes: dict[int, int] = {}
     for event in record.events[: place + 1]:
         sizes[event.storage] = _round_up(event.bytes, granularity)
     event = record.events[place]
     origin = record.storages[event.storage]
     return Peak(
-        most, event.phase, _count_kinds(sizes, record.storages),
+        sum(sizes.values()), event.phase, _count_kinds(sizes, record.storages),
         _collect_lines(sizes, record.storages),
-        origin.op, origin.module, origin.file, origin.line,
+        origin.op, origin.module, origin.file, origin.line, place,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from shapewright.analysis.training_mistakes import loss_averages as loss_average
 from shapewright.analysis.training_mistakes import model_copies as model_copies
 from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics
 from shapewright.analysis.training_mistakes import optimization as optimization
+from shapewright.analysis.training_mistakes import out_of_memory as out_of_memory
 from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )

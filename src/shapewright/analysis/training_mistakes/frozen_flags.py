@@ -9,6 +9,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
@@ -104,13 +105,14 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
             held = "the activations of each batch are held"
             if _is_sum_kept(scene, text, node):
                 held = "the activations of all batches are held by a sum,"
-            yield build_finding(
+            finding = build_finding(
                 EVALUATED_WITH_GRAPH,
                 f"this evaluates with gradients recorded: {held} for a backward pass"
                 " that never comes",
                 span,
                 (text.span(node.iter), "in this loop, after `eval()`"),
             )
+            yield add_growth(scene, finding, (file, node.lineno))
 
 
 def _iter_kinds(moment: Moment) -> Iterator[str]:

@@ -12,6 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -38,7 +39,7 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         name = keeper[0] if keeper is not None else ""
         kept = keeper[1].span(keeper[2]) if keeper is not None else span
         words = f"`{name}`" if name else "the result of an iteration"
-        yield build_finding(
+        finding = build_finding(
             GRAPH_KEPT,
             f"{words} is kept with its graph: the memory of each step is held until "
             "the loop ends",
@@ -46,6 +47,7 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
             (span, "its graph is built for this backward pass"),
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
         )
+        yield add_growth(scene, finding, met.other)
 
 
 def _find_keeper(

@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.warning_edits import suggest_edits
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Tried, list_failures
+from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Fix
 
 MOST_WARNINGS = 4
@@ -37,20 +38,23 @@ class WarningTrials:
 
 def mend_warnings(trials: WarningTrials, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings, warnings among them with the edits that mend them."""
-    before = Counter(
-        finding.code for finding in findings if finding.severity != "error"
-    )
+    before = Counter(finding.code for finding in findings if _is_mended(finding))
     mended = 0
     shown: list[Finding] = []
     for finding in findings:
         fixes: list[Fix] = []
-        if finding.severity != "error" and not finding.fixes:
+        if _is_mended(finding) and not finding.fixes:
             options = suggest_edits(trials.program, finding)
             if options and mended < MOST_WARNINGS and trials.attempt is not None:
                 mended += 1
                 fixes = _try_edits(trials, finding, options, before)
         shown.append(replace(finding, fixes=tuple(fixes)) if fixes else finding)
     return shown
+
+
+def _is_mended(finding: Finding) -> bool:
+    """Return whether a finding is a warning, or one that is an error on a device."""
+    return finding.severity != "error" or CODES[finding.code].severity == "warning"
 
 
 def _try_edits(

@@ -185,6 +185,7 @@ class Lists:
         self._places: dict[int, int] = {}  # of the last note of a number
         self._began = 0
         self._most = FEW
+        self.forgets = False  # those that nobody else holds, at once
 
     def note_growth(self, container: Any) -> None:
         """Note an object to which the program is about to add items."""
@@ -203,7 +204,7 @@ class Lists:
 
     def begin(self) -> int:
         """Begin an iteration: return the place of its first note."""
-        if len(self.held) > self._most:
+        if len(self.held) > self._most or self.forgets:
             self._forget_unused()
         self._began = len(self.noted)
         return self._began

@@ -25,7 +25,7 @@ from shapewright.runtime.training.data_sets import watch_data_sets
 from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import RehearsalState
+    from shapewright.runtime.loops.loop_state import RehearsalState, TurnRecorder
     from shapewright.runtime.training.story import Node
 
 
@@ -455,6 +455,20 @@ def iter_remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
             )  # fmt: skip
 
 
+def _choose_batch(
+    memory: TurnRecorder, place: tuple[str, int], args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """Return a loader's arguments with the batch size with which it is tried."""
+    size = kwargs.get("batch_size", args[1] if len(args) > 1 else None)
+    if type(size) is not int:
+        return args
+    chosen = memory.choose_batch(place, size)
+    if "batch_size" in kwargs:
+        kwargs["batch_size"] = chosen
+        return args
+    return (args[0], chosen, *args[2:])
+
+
 @contextmanager
 def watch_loaders(stage: RehearsalState) -> Iterator[None]:
     """Make the batches of `for x in loader` in this process, without worker processes.
@@ -480,8 +494,11 @@ def watch_loaders(stage: RehearsalState) -> Iterator[None]:
     def built(original: Any) -> Any:
         @wraps(original)
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            place = stage.story.line(stage.engine)
+            if stage.memory is not None:
+                args = _choose_batch(stage.memory, place, args, kwargs)
             original(self, *args, **kwargs)
-            stage.loaders[self] = stage.story.line(stage.engine)
+            stage.loaders[self] = place
             stage.facts.data.note_use(self.dataset)
 
         return __init__

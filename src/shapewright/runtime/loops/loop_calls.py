@@ -99,6 +99,7 @@ def iter_turns(
             node.total = head.total
             node.turns[head.at] = None
             node.ran += 1
+            stage.note_turn(turns, head.at, head.total)
             yield item
             turns.done()
             stage.idle.count(place, turns.was_idle())
@@ -297,6 +298,7 @@ class _Going:
         turns.begin()
         self.node.turns[self.at] = None
         self.node.ran += 1
+        self.stage.note_turn(turns, self.at, None)
         return condition
 
     def end(self) -> None:
@@ -322,6 +324,7 @@ def call_step(
         while True:
             turns.begin()
             node.turns[turns.ran + 1] = None
+            stage.note_turn(turns, turns.ran + 1, steps)
             result = call()
             turns.done()
             if turns.ran == 1 and steps is None and not stage.is_one_step():

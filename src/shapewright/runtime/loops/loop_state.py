@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from shapewright.engine.call_sites import is_own_package
@@ -60,6 +60,20 @@ class Plain:
         return entry[1]
 
 
+class TurnRecorder(Protocol):
+    """Whoever follows the turns of the loops that run: the record of memory.
+
+    `keeps_whole` says that parameters are here that a real run shares out.
+    `choose_batch` is given the batch size of a loader, and returns the one to run with.
+    """
+
+    keeps_whole: bool
+
+    def choose_batch(self, place: tuple[str, int], size: int) -> int: ...
+    def begin_turn(self, loop: RunningLoop, number: int, total: int | None) -> None: ...
+    def end_loop(self, loop: RunningLoop) -> None: ...
+
+
 @dataclass(slots=True)
 class RehearsalState(ProgramRun):
     """The state that loops read: the run, its story, and what has happened so far."""
@@ -69,6 +83,7 @@ class RehearsalState(ProgramRun):
     hurried: bool = False  # only until an error is met again
     whole: bool = False  # loops that do not train have all their turns
     stand_ins: StandInSettings = field(default_factory=StandInSettings)
+    memory: TurnRecorder | None = None  # where a run is recorded for it
     jumped: int | None = None  # events when the first of those was cut
     later: int | None = None  # events when a second turn of a loop first began
     trained: int = 0  # backward passes and optimizer steps
@@ -114,6 +129,11 @@ class RehearsalState(ProgramRun):
         """Return values that change in every iteration in which something happens."""
         return len(self.engine.events), len(self.fetched), self.trained
 
+    def note_turn(self, loop: RunningLoop, number: int, total: int | None) -> None:
+        """Note that a turn of a loop begins, `number` of `total` in a real run."""
+        if self.memory is not None:
+            self.memory.begin_turn(loop, number, total)
+
     def called(self, call: RunningCall, out: Any) -> None:
         """Note that a call of a module returned."""
         self.facts.modes.called(call)
@@ -149,6 +169,7 @@ class RunningLoop:
     ) -> None:
         self.stage = stage
         self.caller = stage.engine.call  # the module in which it runs, 0 outside any
+        self.outside = self.caller == 0
         self.place = file, line
         self.counts = Counts(facts)
         self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)

@@ -100,7 +100,6 @@ class Turns(RunningLoop):
         self.seen: set[Any] = set()
         self.calls = self.fresh = False
         self.emptied = False  # its body asked a loader for more than it has
-        self.outside = self.caller == 0  # of any module
         self.watched = self.outside or not torch.is_grad_enabled()
         self.depth = stage.calls.records[self.caller].depth if self.caller else 0
         self.models: set[int] = set()
@@ -213,6 +212,8 @@ class Turns(RunningLoop):
         """Leave the loop."""
         stage, file = self.stage, self.place[0]
         self.pause()
+        if stage.memory is not None:
+            stage.memory.end_loop(self)
         for line, test in self.counts.waited():
             stage.waited.setdefault((file, line), test)
         if self.omitted:

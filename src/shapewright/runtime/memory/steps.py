@@ -122,7 +122,7 @@ def record_steps(
     events = StorageEvents(taken.near, has_host=not is_gpu)
     for function in (_call_target, record_steps):
         events.sites.bound(function.__code__)
-    notes: dict[str, None] = dict.fromkeys(_list_unseen(taken.near))
+    notes: dict[str, None] = dict.fromkeys(list_unseen(taken.near))
     error: BaseException | None = None
     life, held = object(), list[object]()
     with delay_signals() as heard, ExitStack() as stack:
@@ -364,7 +364,7 @@ def _follow_autocast(kind: str, notes: dict[str, None]) -> Iterator[None]:
         yield
 
 
-def _list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
+def list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
     """Yield notes on modules whose kernels are not those of a device."""
     recurrent = [path for path, module in modules if isinstance(module, nn.RNNBase)]
     if recurrent:
@@ -400,7 +400,7 @@ def _finish_record(
     storages = []
     for note in events.notes:
         if note.site not in spans:
-            spans[note.site] = _find_line(note.site, positions)
+            spans[note.site] = find_program_line(note.site, positions)
         file, line = spans[note.site]
         saved_by = ""
         if note.kind == ACTIVATIONS:
@@ -415,7 +415,7 @@ def _finish_record(
     )
 
 
-def _find_line(site: Any, positions: Positions) -> tuple[str, int]:
+def find_program_line(site: Any, positions: Positions) -> tuple[str, int]:
     """Return the innermost line of the program; of a library, where it has none."""
     if not site:
         return "", 0

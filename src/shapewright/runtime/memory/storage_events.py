@@ -51,7 +51,7 @@ from shapewright.runtime.memory.known_values import (
 _ATEN: Any = torch.ops.aten
 _READS = (_ATEN._local_scalar_dense.default, _ATEN.is_nonzero.default)
 
-_LOSSES = {
+LOSSES = {
     _ATEN.mse_loss.default: (2, 1, True),
     _ATEN.smooth_l1_loss.default: (2, 1, True),
     _ATEN.huber_loss.default: (2, 1, False),
@@ -73,10 +73,10 @@ class UnreadableValue(RuntimeError):
     """Raised where a program reads a value that is not there."""
 
 
-class _StorageNote:
+class StorageNote:
     """What becomes known of a storage while it lives."""
 
-    __slots__ = ("kind", "module", "op", "saved_at", "site")
+    __slots__ = ("device", "kind", "module", "op", "ran_at", "saved_at", "site")
 
     def __init__(self, kind: str, op: str, module: str, site: Site) -> None:
         self.kind = kind
@@ -84,6 +84,8 @@ class _StorageNote:
         self.module = module
         self.site = site
         self.saved_at = -1
+        self.device = ""  # that is claimed, in a rehearsal
+        self.ran_at: Site = ()  # in backward, where the pass was called
 
 
 class StorageEvents(TorchDispatchMode):
@@ -104,7 +106,7 @@ class StorageEvents(TorchDispatchMode):
         self.running: list[str] = []
         self.sites = Sites()
         self.events: list[Event] = []
-        self.notes: list[_StorageNote] = []
+        self.notes: list[StorageNote] = []
         self.live: dict[int, tuple[Any, int]] = {}
         self.sizes: dict[int, int] = {}
         self.phase, self.step = SETUP, 0
@@ -112,6 +114,7 @@ class StorageEvents(TorchDispatchMode):
         self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.counts = KernelCounts()
         self.is_counting = False
+        self.frames = 0  # of the program, around the backward pass that runs
 
     # -- storages ----------------------------------------------------------------------
 
@@ -129,8 +132,7 @@ class StorageEvents(TorchDispatchMode):
         if known is not None and known[0]() is not None:
             return known[1]
         number = len(self.notes)
-        module = self.running[-1] if self.running else ""
-        self.notes.append(_StorageNote(kind, op, module, site))
+        self.notes.append(StorageNote(kind, op, self._get_module(), site))
 
         def forget(_: Any) -> None:
             if self.live.get(key, (None, -1))[1] == number:
@@ -169,42 +171,22 @@ class StorageEvents(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         args, kwargs = self._replace_data(func, args, kwargs or {})
-        tensors = _collect_tensors((*args, *kwargs.values()))
+        tensors = collect_operands((*args, *kwargs.values()))
         if func in _READS:
             return _read_value(func, args, self.phase == STEP)
         node = get_autograd_node()
-        if node is not None and func is _ATEN.add.Tensor and _is_summed_in_place(args):
+        if node is not None and func is _ATEN.add.Tensor and is_summed_in_place(args):
             args[0].add_(args[1])
             return args[0]
         converted = self._convert_operands(func, tensors) if self.has_host else []
         output = func(*args, **kwargs)
-        if func in _LOSSES:
+        if func in LOSSES:
             output = self._keep_elements(func, args, output)
         if isinstance(output, torch.Tensor | tuple | list):
             follow_values(func, args, kwargs, tensors, output)
-            site = self.sites.here()
-            op, module = func._schema.name.removeprefix("aten::"), ""
-            number = get_sequence_number()
-            if node is None or site:
-                module = self.running[-1] if self.running else ""
-                self.calls.setdefault(number, (op, module, site))
-            else:
-                forward = self.calls.get(node._sequence_nr() + 1)
-                if forward is not None:
-                    _, module, site = forward
+            place = self.phase, self._note_outputs(func, tensors, node, output)
             if self.is_counting:
-                place = self.phase, module
                 self.counts.add(place, func, (args, kwargs), tensors, output)
-            outputs = output if isinstance(output, tuple | list) else (output,)
-            for tensor in _collect_tensors(outputs):
-                count = len(self.notes)
-                self.add(tensor, TEMPORARY, op, site)
-                if len(self.notes) > count and module:
-                    self.notes[-1].module = module
-            if func._schema.is_mutable:
-                for tensor in tensors:
-                    if tensor.is_meta:
-                        self._resize(tensor.untyped_storage())
         elif self.is_counting and func._schema.is_mutable:  # returns nothing
             place = self.phase, ""
             self.counts.add(place, func, (args, kwargs), tensors, output)
@@ -232,9 +214,47 @@ class StorageEvents(TorchDispatchMode):
             self.add(tensor, TEMPORARY, func._schema.name.removeprefix("aten::"))
         return converted
 
+    def _note_outputs(
+        self, func: Any, tensors: list[torch.Tensor], node: Any, output: Any
+    ) -> str:
+        """Note the storages of what a call returned, and those that it resized; return
+        the path of the module that called.
+
+        `node` is that of autograd whose backward runs. Its storages belong to the line
+        of the call whose gradient it is, unless it computes a forward pass again.
+        """
+        site = ran_at = self.sites.here()
+        op, module = func._schema.name.removeprefix("aten::"), ""
+        number = get_sequence_number()
+        if node is None or len(site) > self.frames:
+            module = self._get_module()
+            if func is not _ATEN.detach.default:  # it has no node
+                self.calls.setdefault(number, (op, module, site))
+        else:
+            forward = self.calls.get(node._sequence_nr() + 1)
+            if forward is not None:
+                _, module, site = forward
+        outputs = output if isinstance(output, tuple | list) else (output,)
+        for tensor in collect_operands(outputs):
+            count = len(self.notes)
+            self.add(tensor, TEMPORARY, op, site)
+            if len(self.notes) > count:
+                self.notes[-1].ran_at = ran_at
+                if module:
+                    self.notes[-1].module = module
+        if func._schema.is_mutable:
+            for tensor in tensors:
+                if tensor.is_meta:
+                    self._resize(tensor.untyped_storage())
+        return module
+
+    def _get_module(self) -> str:
+        """Return the path of the module that runs."""
+        return self.running[-1] if self.running else ""
+
     def _keep_elements(self, func: Any, args: tuple[Any, ...], output: Any) -> Any:
         """Return a loss with the storage that its kernel leaves it."""
-        place, scratch, is_kept = _LOSSES[func]
+        place, scratch, is_kept = LOSSES[func]
         if (args[place] if place < len(args) else 1) == 0:
             return output
         elements = torch.empty_like(torch.broadcast_tensors(*args[:2])[0])
@@ -250,7 +270,7 @@ class StorageEvents(TorchDispatchMode):
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return arguments without data, and with `meta` for every device."""
-        tensors = _collect_tensors((*args, *kwargs.values()))
+        tensors = collect_operands((*args, *kwargs.values()))
         if any(not tensor.is_meta and tensor.dim() for tensor in tensors):
             args, kwargs = tree_map(self._replace_tensor, (args, kwargs))
         if "device" in kwargs or (not tensors and _has_device_argument(func)):
@@ -273,7 +293,11 @@ class StorageEvents(TorchDispatchMode):
     # -- autograd ----------------------------------------------------------------------
 
     def save(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Note that autograd saves a tensor for backward."""
+        """Note that autograd saves a tensor for backward, and return what it keeps.
+
+        That is an alias: a node that kept the very tensor that it made would keep
+        itself alive.
+        """
         number = self.add(tensor, TEMPORARY, "", self.sites.here())
         if number >= 0:
             note = self.notes[number]
@@ -281,7 +305,7 @@ class StorageEvents(TorchDispatchMode):
                 note.kind = ACTIVATIONS
             if note.saved_at < 0:
                 note.saved_at = get_sequence_number()
-        return tensor
+        return tensor.detach()
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -321,7 +345,7 @@ class StorageEvents(TorchDispatchMode):
 _META = torch.device("meta")
 
 
-def _collect_tensors(values: Iterable[Any]) -> list[torch.Tensor]:
+def collect_operands(values: Iterable[Any]) -> list[torch.Tensor]:
     """Return the tensors of an operator's arguments, or of what it returned.
 
     An operator takes tensors and lists of them, and returns no more than that.
@@ -357,7 +381,7 @@ def _read_value(func: Any, args: tuple[Any, ...], is_free: bool) -> Any:
     return func(value)
 
 
-def _is_summed_in_place(args: tuple[Any, ...]) -> bool:
+def is_summed_in_place(args: tuple[Any, ...]) -> bool:
     """Return whether autograd adds a second gradient into the first.
 
     It does so if nothing else holds the first, but never under a dispatch mode: this is

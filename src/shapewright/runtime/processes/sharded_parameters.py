@@ -146,6 +146,8 @@ def _is_begun() -> bool:
 
 def _assume_whole(stage: RehearsalState, name: str, count: int) -> None:
     """Record that this rank keeps parameters whole that it would share out."""
+    if stage.memory is not None:
+        stage.memory.keeps_whole = True
     stage.engine.assume(
         f"`{name}`: this rank keeps whole parameters, of which each of {count} ranks "
         "holds a part between its uses in a real run"

@@ -74,7 +74,8 @@ class _Replays:
         """Wrap the `step` of a class to run only if it may do something new."""
 
         def step(optimizer: Any, closure: Any = None) -> Any:
-            key = None if closure is not None else self.key(optimizer)
+            is_whole = closure is not None or self.stage.memory is not None
+            key = None if is_whole else self.key(optimizer)
             before, count = self.last.get(id(optimizer), (None, 0))
             if key is None or key != before or count < TRUE_STEPS:
                 out = original(optimizer, closure)

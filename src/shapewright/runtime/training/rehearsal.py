@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
     from shapewright.engine.module_calls import Calls
     from shapewright.runtime.files.layer import Layer
+    from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
 
 
 def _note_downloads(stage: RehearsalState) -> AbstractContextManager[None]:
@@ -183,7 +184,8 @@ class RehearsalRequest:
     errors again. In a `whole` run the loops that do not train have all their turns.
     `heard` is called while it runs, `ended` when the program has ended, also if the run
     then gives no result: it was out of time. `launch` says how it is assumed to be
-    started, `stand_ins` what the user says of what is absent.
+    started, `stand_ins` what the user says of what is absent. `memory` records what the
+    run allocates; its findings then mean nothing.
     """
 
     holds: Callable[[str], bool]
@@ -198,6 +200,7 @@ class RehearsalRequest:
     ended: Callable[[Rehearsed], None] | None = None
     launch: str = ""
     stand_ins: StandInSettings = field(default_factory=StandInSettings)
+    memory: RehearsedStorages | None = None
 
     @contextmanager
     def watched(self, engine: Engine, calls: Calls) -> Iterator[Rehearser]:
@@ -205,7 +208,7 @@ class RehearsalRequest:
         machine = Machine(self.device) if self.device is not None else None
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
-        engine.switch_graph_reuse(True)
+        engine.switch_graph_reuse(self.memory is None)
         if self.launch:
             engine.assume(self.launch)
         with ExitStack() as stack:
@@ -216,6 +219,8 @@ class RehearsalRequest:
             stack.enter_context(_catch_exits())
             for around in AROUND:
                 stack.enter_context(around(stage))
+            if self.memory is not None:
+                stack.enter_context(self.memory.watched_rehearsal(stage))
             try:
                 yield rehearser
             finally:
@@ -254,7 +259,7 @@ class Rehearser:
         gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
         self.stage = RehearsalState(
             engine, calls, Story(request.holds), request.full, gpu, request.hurried,
-            request.whole, request.stand_ins,
+            request.whole, request.stand_ins, request.memory,
         )  # fmt: skip
         self.folder = os.getcwd()
         self.rehearsed: Rehearsed | None = None

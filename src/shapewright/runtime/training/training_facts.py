@@ -56,6 +56,7 @@ class Facts:
     def __init__(self, run: ProgramRun, gradients: Gradients) -> None:
         self.run = run
         self.gradients = gradients
+        self.sample = SAMPLE
         self.watched: list[_Watched] = []
         self.met: dict[tuple[str, Place, Place | None, str], int] = {}
         self.unused: Place | None = None  # a backward pass that no step followed
@@ -123,7 +124,7 @@ class Facts:
         with torch._C.DisableTorchFunction():
             pairs = ((parameter, self.run.grad(parameter)) for parameter in parameters)
             there = ((parameter, grad) for parameter, grad in pairs if grad is not None)
-            return [(p, grad, grad._version) for p, grad in islice(there, SAMPLE)]
+            return [(p, grad, grad._version) for p, grad in islice(there, self.sample)]
 
     def is_as_before(self, gradient_entry: Gradient) -> bool:
         """Return whether a gradient is still the same tensor and was not written to."""

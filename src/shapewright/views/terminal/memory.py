@@ -16,6 +16,7 @@ from shapewright.record.memory import (
     Memory,
     TimelinePoint,
 )
+from shapewright.record.rehearsed_memory import RehearsedMemory
 from shapewright.views.formatting import (
     ASCII,
     UNICODE,
@@ -35,6 +36,9 @@ from shapewright.views.terminal.totals import label_text
 
 LINES = 5
 """Lines of the program that are shown."""
+
+MOST_KINDS = 4
+"""Kinds of what lives at the peak of a rehearsed script that are named."""
 
 LABEL = 13
 NUMBER = 9
@@ -105,6 +109,35 @@ def _format_error(memory: Memory, terminal: Terminal) -> list[Line]:
     return [*lines, *label_text("", hint, terminal), []]
 
 
+def format_rehearsed_memory(memory: RehearsedMemory, terminal: Terminal) -> list[Line]:
+    """Return the memory of a rehearsed script: its peak, what lives there, the verdict.
+
+    memory       2.6 GiB of tensors at the peak, in backward, turn 2 of 9 of train.py:48
+    """
+    peak, turn = memory.peak, memory.turn
+    when = f"in {peak.phase}"
+    if turn is not None:
+        of = f" of {turn.total:,}" if turn.total is not None else ""
+        when += f", turn {turn.number:,}{of} of {turn.file}:{turn.line}"
+    kinds = sorted(peak.kinds.items(), key=lambda pair: -pair[1])
+    held = [f"{kind} {format_nbytes(size)}" for kind, size in kinds if size]
+    lines = label_text(
+        "memory",
+        f"{format_nbytes(peak.bytes)} of tensors at the peak, {when}",
+        terminal,
+    )
+    lines += label_text("", ", ".join(held[:MOST_KINDS]), terminal)
+    lines += _format_total(memory, terminal)
+    notes = list(memory.notes)
+    if memory.run.ended_early:
+        notes.append(f"counted until the script ended early: {memory.run.ended_early}")
+    if memory.total is not None:
+        notes.append(UNMEASURED)
+    for note in notes:
+        lines += label_text("", note, terminal)
+    return lines
+
+
 def _format_numbers(memory: Memory, terminal: Terminal) -> list[Line]:
     """Return the three numbers, and whether they fit."""
     peak = memory.peak
@@ -116,6 +149,15 @@ def _format_numbers(memory: Memory, terminal: Terminal) -> list[Line]:
         f"{format_nbytes(peak.bytes)} of tensors, in {peak.phase}{place}{op}{module}",
         terminal,
     )
+    lines += _format_total(memory, terminal)
+    if memory.largest_batch is not None:
+        lines += label_text("largest", _describe_batch(memory.largest_batch), terminal)
+    return lines
+
+
+def _format_total(memory: Memory | RehearsedMemory, terminal: Terminal) -> list[Line]:
+    """Return what the allocator reserves, what a process has, and whether it fits."""
+    lines: list[Line] = []
     if memory.total is None or memory.reserved is None:
         return lines
     total = memory.total
@@ -130,12 +172,10 @@ def _format_numbers(memory: Memory, terminal: Terminal) -> list[Line]:
     )
     if memory.verdict:
         lines.append(_format_verdict(memory))
-    if memory.largest_batch is not None:
-        lines += label_text("largest", _describe_batch(memory.largest_batch), terminal)
     return lines
 
 
-def _format_verdict(memory: Memory) -> Line:
+def _format_verdict(memory: Memory | RehearsedMemory) -> Line:
     """Return whether the step fits on the device, and by how much."""
     assert memory.capacity is not None
     assert memory.total is not None
@@ -150,7 +190,10 @@ def _format_verdict(memory: Memory) -> Line:
     if verdict == TIGHT:
         rest = f"within what is not known, of {size}"
         return [(f"{'fits':{LABEL}}", "warning"), (f"perhaps: {rest}", "warning")]
-    rest = f"{format_nbytes(memory.total.low - high)} or more are missing, of {size}"
+    missing = memory.total.low - high
+    rest = f"{format_nbytes(missing)} or more are missing, of {size}"
+    if missing <= 0:  # so much only in turns of a loop that were left out
+        rest = f"a later turn of a loop fills its {size}"
     return [(f"{'fits':{LABEL}}", "error"), (f"no: {rest}", "error")]
 
 

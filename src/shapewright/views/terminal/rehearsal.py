@@ -21,6 +21,7 @@ from shapewright.views.formatting import (
     render_lines,
 )
 from shapewright.views.terminal import findings as reports
+from shapewright.views.terminal.memory import format_rehearsed_memory
 from shapewright.views.terminal.totals import label_text, wrap_text
 
 if TYPE_CHECKING:
@@ -321,6 +322,8 @@ def format_story(
     lines = [*_format_head(report, terminal), [], *rows, *([[]] if rows else [])]
     if gradients and report.rehearsal is not None:
         lines += [*_format_gradients(report.rehearsal.gradients, terminal), []]
+    if report.rehearsal is not None and report.rehearsal.memory is not None:
+        lines += [*format_rehearsed_memory(report.rehearsal.memory, terminal), []]
     notes = _format_assumptions(report.assumptions, terminal)
     findings_text = reports.format_report(report, width, colour, unicode, notes, most)
     return render_lines(lines, colour) + findings_text

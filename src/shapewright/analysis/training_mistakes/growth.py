@@ -1,0 +1,61 @@
+"""Memory that grows from turn to turn, in the findings that say what is kept.
+
+One mistake is one finding: a loss that is kept with its graph is an error where the
+device that is named is full before the loop ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shapewright.analysis.training_mistakes.context import RehearsalContext
+from shapewright.findings.finding import Finding
+from shapewright.record.rehearsed_memory import Growth, RehearsedMemory
+from shapewright.record.report import Place
+from shapewright.views.formatting import format_nbytes
+
+
+def _find_loop_growth(scene: RehearsalContext, loop: Place | None) -> Growth | None:
+    """Return what grows in the loop at a line, if anything does."""
+    memory = scene.rehearsal.memory
+    for growth in memory.growth if memory is not None else ():
+        if (growth.file, growth.line) == loop:
+            return growth
+    return None
+
+
+def describe_end(memory: RehearsedMemory, growth: Growth) -> str:
+    """Return at which turn the device is full: ```T4 16GB` is full in turn 374``."""
+    of = f" of {growth.count:,}" if growth.count is not None else ""
+    if growth.full_at is not None:
+        turn = f"{growth.full_at:,}"
+        if growth.full_from is not None and growth.full_from != growth.full_at:
+            turn = f"{growth.full_from:,} to {turn}"
+        return f"`{memory.device}` is full in turn {turn}{of}"
+    assert growth.full_from is not None
+    return f"`{memory.device}` may be full from turn {growth.full_from:,}{of}"
+
+
+def add_growth(
+    scene: RehearsalContext, finding: Finding, loop: Place | None
+) -> Finding:
+    """Return a finding with how much is kept in each turn, and when it is too much.
+
+    It is an error where the loop does not reach its end.
+    """
+    memory, growth = scene.rehearsal.memory, _find_loop_growth(scene, loop)
+    if memory is None or growth is None:
+        return finding
+    size = format_nbytes(growth.bytes)
+    if growth.full_from is None and growth.full_at is None:
+        line = f"{size} more with each turn, for which there is room"
+        if memory.capacity is None or growth.count is None:
+            line = f"{size} more with each turn"
+        return replace(finding, lines=(*finding.lines, line))
+    is_sure = growth.full_at is not None and growth.count is not None
+    return replace(
+        finding,
+        message=f"{finding.message}; with {size} in each turn, "
+        f"{describe_end(memory, growth)}",
+        severity="error" if is_sure else finding.severity,
+    )

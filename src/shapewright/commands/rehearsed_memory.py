@@ -1,0 +1,188 @@
+"""The memory of a rehearsed script: a second rehearsal, which looks at nothing else."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shapewright.analysis.memory.caching_allocator import replay_allocator
+from shapewright.analysis.memory.largest_batch import (
+    estimate_events,
+    find_largest_batch,
+)
+from shapewright.analysis.memory.rehearsed_runs import describe_run
+from shapewright.commands.check import plan_continuation
+from shapewright.commands.memory_devices import MemoryDevice, describe_machine
+from shapewright.record.memory import LargestBatch
+
+if TYPE_CHECKING:
+    from shapewright.commands.rehearsed_scripts import RehearsedScript
+    from shapewright.record.rehearsed_memory import RehearsedMemory
+    from shapewright.runtime.claimed_machine import Machine
+    from shapewright.runtime.limits import Limit
+    from shapewright.runtime.training.rehearsal import Rehearsed
+
+MOST_RUNS = 5
+"""Runs of a script with other batches, and the first, at most."""
+
+MOST_SECONDS = 20.0
+"""Seconds of the first run, above which no other batch is tried."""
+
+KEEPS_WHOLE = (
+    "parameters are counted whole, of which each rank holds a part in a real run: "
+    "whether it fits is not known"
+)
+
+
+def is_memory_wanted(machine: Machine, asked: bool | None) -> bool:
+    """Return whether a rehearsal records memory: for a GPU that is named, or if asked.
+
+    `cuda` alone names no GPU, so nothing can be said to fit.
+    """
+    from shapewright.inputs.errors import InputError
+
+    if asked and machine.kind not in ("cpu", "cuda"):
+        raise InputError(
+            f"no memory is known for `{machine.text}` yet: name the CPU or a GPU"
+        )
+    if asked is not None:
+        return asked
+    return machine.kind == "cuda" and machine.is_named
+
+
+def add_memory(
+    script: RehearsedScript, rehearsed: Rehearsed, whole: bool, limit: Limit
+) -> Rehearsed:
+    """Rehearse a script once more, and return its rehearsal with the memory it takes.
+
+    If it does not fit, a few more runs look for the batch that does.
+    """
+    from shapewright.runtime.claimed_machine import Machine
+
+    machine = Machine(script.device or "cpu")
+    devices = {meta.device for meta in script.memo.metas.values()}
+    if not any(device.startswith(machine.kind) for device in devices):
+        return rehearsed  # nothing was ever there
+    began = time.perf_counter()
+    measured = _MeasuredScript(script, machine, whole, limit)
+    memory = measured.run({})
+    if memory is not None and time.perf_counter() - began < MOST_SECONDS:
+        memory = replace(memory, largest_batch=_find_batch(measured, memory))
+    return replace(rehearsed, story=replace(rehearsed.story, memory=memory))
+
+
+class _UnfinishedRunError(Exception):
+    """Raised where a run with another batch does not say what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasuredScript:
+    """A script that runs for its memory, with batches of several sizes."""
+
+    script: RehearsedScript
+    machine: Machine
+    whole: bool
+    limit: Limit
+
+    def run(self, batches: Mapping[tuple[str, int], int]) -> RehearsedMemory | None:
+        """Return the memory that a run takes; None if it puts nothing on the device.
+
+        Of several GPUs it is that of the one that holds most. `batches` are the sizes
+        with which loaders are tried, by the lines where these are made.
+        """
+        from shapewright.engine.engine import EngineOptions
+        from shapewright.engine.failures.constructions import Constructions
+        from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
+        from shapewright.runtime.run_record import RunRequest
+
+        machine = self.machine
+        device = describe_machine(machine)
+        storages = RehearsedStorages(device.capability, os.getcwd(), batches)
+        options = EngineOptions(
+            graph=True, going_on=plan_continuation(None), watch=storages.watch_plan,
+            flops=False, holding=False,
+        )  # fmt: skip
+        request = RunRequest(
+            target=self.script.target.place, options=options, ended=self.limit.hold
+        )
+        rehearsal = replace(self.script.rehearsal(whole=self.whole), memory=storages)
+        result = self.script.run(rehearsal, request, Constructions())
+        early = ""
+        if not result.trace.complete:
+            findings = result.trace.findings
+            early = findings[-1].message if findings else "for a reason not known"
+        if not machine.is_named:
+            device = MemoryDevice(machine.kind, device.capability)
+        elif storages.keeps_whole:
+            device = replace(device, capacity=None)
+        names = ["cpu"]
+        if machine.kind == "cuda":
+            names = [f"cuda:{number}" for number in range(machine.count)]
+        runs = [
+            describe_run(
+                storages.finish(name, early), device.name, device.capability,
+                device.capacity,
+            )
+            for name in names
+        ]  # fmt: skip
+        most = max(runs, key=lambda run: run.peak.bytes)
+        if storages.keeps_whole:
+            most = replace(most, notes=(*most.notes, KEEPS_WHOLE))
+        return most if most.peak.bytes else None
+
+
+def _find_batch(
+    measured: _MeasuredScript, memory: RehearsedMemory
+) -> LargestBatch | None:
+    """Return the largest batch of the loader whose batch has no room, if it is known.
+
+    Tried are whole runs of the script, as `memory --largest-batch` tries steps.
+    """
+    from shapewright.engine.failures.run_ends import Stopped
+
+    turn = memory.shortage.turn if memory.shortage is not None else None
+    if turn is None or turn.loader is None or not turn.batch or memory.total is None:
+        return None
+    loader, total, capacity = turn.loader, memory.total, memory.capacity
+    assert capacity is not None
+    known = {turn.batch: memory}
+
+    def measure(size: int) -> int:
+        if size not in known:
+            measured.limit.release()
+            run = measured.run({loader: size})
+            if run is None or run.run.ended_early:
+                raise _UnfinishedRunError
+            known[size] = run
+        return _compute_need(known[size])
+
+    def predict(size: int) -> int | None:
+        nearest = sorted(known, key=lambda n: abs(n - size))[:2]
+        runs = [(n, known[n].run.events.events) for n in nearest]
+        events = estimate_events(runs, size)
+        if events is None:
+            return None
+        reserved = replay_allocator(events).most_reserved
+        return replace(total, reserved=reserved).high
+
+    try:
+        search = find_largest_batch(
+            measure, turn.batch, capacity[0], MOST_RUNS, predict
+        )
+    except (_UnfinishedRunError, Stopped):
+        return None
+    finally:
+        measured.limit.hold()
+    tried = {size: known[size].reserved or 0 for size in sorted(search.tried)}
+    if not search.size and 1 not in tried:
+        return None
+    return LargestBatch("batch_size", search.size, tried, search.is_exact)
+
+
+def _compute_need(memory: RehearsedMemory) -> int:
+    """Return the bytes that a run needs at most."""
+    assert memory.total is not None
+    return memory.total.high
