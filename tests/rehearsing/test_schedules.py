@@ -87,3 +87,35 @@ def test_a_schedule_in_the_other_unit_is_found(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_schedule_in_its_unit_is_right(name: str, tmp_path: Path) -> None:
     assert _found(tmp_path, *RIGHT[name]) == []
+
+
+def test_a_schedule_that_an_evaluation_steps_too_is_told(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+
+        def run(loader, training):
+            for x, y in loader:
+                with torch.set_grad_enabled(training):
+                    loss = nn.functional.mse_loss(model(x), y)
+                if training:
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                {place}
+
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 8)
+        data = TensorDataset(torch.randn(32, 4), torch.randn(32, 1))
+        for epoch in range(3):
+            run(DataLoader(data, batch_size=8), True)
+            run(DataLoader(data, batch_size=8), False)
+        """
+    wrong = rehearsed(tmp_path, text.format(place="scheduler.step()"))
+    (finding,) = wrong.findings
+    assert finding.code == "scheduler-unit"
+    assert "an evaluation changes the learning rate too" in finding.message
+    right = text.format(place="scheduler.step() if training else None")
+    assert rehearsed(tmp_path, right).findings == ()

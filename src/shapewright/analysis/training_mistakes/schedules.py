@@ -33,6 +33,28 @@ def find_schedules_in_other_units(scene: RehearsalContext) -> Iterator[Finding]:
         planned = {plan for name, plan in plans.get(place, ()) if name == moment.text}
         if len(planned) == 1 and loops:
             yield from _compare_units(scene, moment, loops, planned.pop())
+    yield from _find_steps_without_training(scene, scene.rehearsal.story)
+
+
+def _find_steps_without_training(
+    scene: RehearsalContext, moment: Moment
+) -> Iterator[Finding]:
+    """Yield findings on loops that step a schedule in turns without a backward pass: an
+    evaluation by the function that trains too.
+    """
+    counts = {event.kind: event.count for event in moment.inner}
+    trained, ran = counts.get("step", 0), moment.ran
+    for event in moment.inner:
+        is_regular = event.kind == "schedule" and event.count >= ran > trained
+        if is_regular and 0 < trained == counts.get("backward", 0):
+            yield build_finding(
+                SCHEDULER_UNIT,
+                f"`{event.text}` is stepped in each turn of this loop, and"
+                f" {ran - trained} of {ran} rehearsed ones run no backward pass: an"
+                " evaluation changes the learning rate too",
+                scene.span((event.file, event.line), "step"),
+            )
+        yield from _find_steps_without_training(scene, event)
 
 
 def _iter_schedules(

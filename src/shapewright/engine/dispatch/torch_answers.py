@@ -80,6 +80,8 @@ def ask_torch(
             answer_by_rule(engine, func, name, args, kwargs, infos)
         if _can_refuse_dtypes(name, infos) and not is_in_place(name, kwargs):
             representatives.check_on_cpu(engine, func, args, kwargs, infos)
+    elif infos and _are_whole(infos) and _is_doubtful(engine, name, kwargs, infos):
+        representatives.check_on_cpu(engine, func, args, kwargs, infos)
     if (
         engine.graph
         and wrong == ACCEPTS
@@ -219,6 +221,28 @@ def _can_refuse_dtypes(name: str, infos: list[Info]) -> bool:
     kinds = {info.meta.torch_dtype for info in infos}
     floats = [kind for kind in kinds if kind.is_floating_point]
     return len(floats) > 1 or name in OF_FLOATS
+
+
+NORMALIZING = operators_with("normalizes_along_dim")
+"""Functions of floats whose data-free kernels take integers too."""
+
+
+def _is_doubtful(engine: Engine, name: str, kwargs: Kwargs, infos: list[Info]) -> bool:
+    """Return whether torch's data-free kernel may take integers that a real one
+    refuses. Where autograd is below, small operands are computed, and large ones not.
+    """
+    if name in TOLD_OTHERWISE or is_in_place(name, kwargs):
+        return False
+    large = engine.graph and not representatives.is_small(infos)
+    return large or name in NORMALIZING
+
+
+def _are_whole(infos: list[Info]) -> bool:
+    """Return whether no operand has numbers with a fraction."""
+    return not any(
+        info.meta.torch_dtype.is_floating_point or info.meta.torch_dtype.is_complex
+        for info in infos
+    )
 
 
 ACCEPTS = frozenset({"accepts-error"})

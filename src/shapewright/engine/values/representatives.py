@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -217,23 +218,40 @@ def _coalesce_entries(value: Tensor, like: Tensor | None = None) -> Tensor | Non
 def check_on_cpu(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
-    """Raise the CPU's error for a call that it rejects, if the operands are small."""
+    """Raise the CPU's error for a call that it rejects.
+
+    Of large operands only a corner is tried, which shows what is rejected for its
+    dtypes, whatever the sizes.
+    """
     from shapewright.engine.dispatch.results import convert_for_record, record_failure
 
-    if not is_small(infos) or any_autocast():
+    whole = is_small(infos)
+    strided = all(info.meta.layout == "strided" for info in infos)
+    if any_autocast() or not (whole or strided):
         return
-    physical = nests.replace_devices(
-        nests.swap_tensors(
-            (args, kwargs), lambda tensor: make_stand_in(engine, tensor)
-        ),
-        "cpu",
-    )
+
+    def replace(tensor: Tensor) -> Tensor:
+        if whole:
+            return make_stand_in(engine, tensor)
+        meta = engine.info(tensor).meta
+        corner = [min(size, 2) for size in meta.shape]
+        return torch.ones(corner, dtype=meta.torch_dtype)
+
+    physical = nests.replace_devices(nests.swap_tensors((args, kwargs), replace), "cpu")
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         try:
             func(*physical[0], **physical[1])
         except Exception as eager:  # torch refuses
+            if not whole and not OF_DTYPES.search(str(eager)):
+                return
             arguments = convert_for_record(engine, args, kwargs)
             engine.raise_theirs(record_failure(engine, func, arguments, infos, eager))
+
+
+OF_DTYPES = re.compile(
+    r"not implemented for|expected scalar type|same dtype|only supports? floating"
+)
+"""Words of errors that depend on dtypes alone."""
 
 
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:

@@ -1,0 +1,50 @@
+"""What torch refuses for its dtypes is refused, however large the tensors are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+    import torch
+    import torch.nn.functional as F
+    whole = torch.randint(0, 2, (64, 5, 64, 64))
+    real = torch.rand(64, 5, 64, 64, requires_grad=True)
+    {call}
+    """
+REFUSED = [
+    "F.cross_entropy(whole, real)",
+    "F.cross_entropy(whole, real.detach())",
+    "F.log_softmax(whole, 1)",
+    "whole.softmax(1)",
+    "F.gelu(whole)",
+    "F.silu(whole)",
+    "torch.std(whole, 1)",
+    "F.softplus(whole)",
+    "F.glu(whole, 3)",
+    "F.binary_cross_entropy(real, whole.double())",
+]
+TAKEN = [
+    "F.cross_entropy(real, whole[:, 0])",
+    "F.mse_loss(real, whole.double())",
+    "torch.sqrt(whole)",
+    "whole.sum(1)",
+    "whole.float().softmax(1)",
+    "whole.sigmoid()",
+    "whole.bool().any(1)",
+    "real.masked_fill(whole.bool(), 0.0)",
+]
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_torch_refuses_is_refused(call: str, tmp_path: Path) -> None:
+    findings = rehearsed(tmp_path, SCRIPT.format(call=call)).findings
+    assert [finding.code for finding in findings] == ["dtype-mismatch"]
+
+
+@pytest.mark.parametrize("call", TAKEN)
+def test_what_torch_takes_is_taken(call: str, tmp_path: Path) -> None:
+    assert rehearsed(tmp_path, SCRIPT.format(call=call)).findings == ()
