@@ -80,7 +80,11 @@ def ask_torch(
             answer_by_rule(engine, func, name, args, kwargs, infos)
         if _can_refuse_dtypes(name, infos) and not is_in_place(name, kwargs):
             representatives.check_on_cpu(engine, func, args, kwargs, infos)
-    elif infos and _are_whole(infos) and _is_doubtful(engine, name, kwargs, infos):
+    elif (
+        infos
+        and _has_only_integers(infos)
+        and _is_doubtful(engine, name, kwargs, infos)
+    ):
         representatives.check_on_cpu(engine, func, args, kwargs, infos)
     if (
         engine.graph
@@ -237,7 +241,7 @@ def _is_doubtful(engine: Engine, name: str, kwargs: Kwargs, infos: list[Info]) -
     return large or name in NORMALIZING
 
 
-def _are_whole(infos: list[Info]) -> bool:
+def _has_only_integers(infos: list[Info]) -> bool:
     """Return whether no operand has numbers with a fraction."""
     return not any(
         info.meta.torch_dtype.is_floating_point or info.meta.torch_dtype.is_complex
