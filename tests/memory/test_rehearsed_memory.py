@@ -541,3 +541,18 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert data["memory"]["verdict"] == "does not fit"
     assert data["memory"]["shortage"]["sure"]
     assert data["findings"][0]["code"] == "out-of-memory"
+
+
+def test_the_program_prints_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    report = rehearse(
+        tmp_path,
+        """
+        model = build(1000, 2)
+        train(model, DataLoader(Data(1000), 512), torch.optim.AdamW(model.parameters()))
+        print("trained")
+        """,
+    )
+    assert get_memory(report).peak.bytes
+    assert "".join(capfd.readouterr()).count("trained") == 1

@@ -247,6 +247,17 @@ def redirect_to_stderr() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def discard_output() -> Iterator[None]:
+    """Discard what the program prints, in a run that repeats another one."""
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        yield
+
+
+@contextmanager
 def _redirect_descriptor() -> Iterator[Callable[[], None]]:
     """Redirect file descriptor 1 to 2, until the yielded function is called."""
     try:
