@@ -164,3 +164,51 @@ def test_models_made_on_one_line_share_a_finding(tmp_path: Path) -> None:
     (finding,) = rehearsed(tmp_path, text).findings
     assert finding.code == "loss-input"
     assert finding.count == 3
+
+
+NUMBERS = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+allowed = {{0: [0, 1], 1: [1], 2: [0, 2]}}
+
+def penalty(chosen, labels):
+    wrong = [chosen[i].item() not in allowed[labels[i].item()] for i in range(16)]
+    return {made}
+
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+total = 0.0
+for step in range(3):
+    x, labels = torch.randn(16, 4), torch.randint(0, 3, (16,))
+    logits = model(x)
+    loss = F.cross_entropy(logits, labels) {term}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item() + (logits.argmax(1) == labels).float().mean().item()
+print(total)
+"""
+
+
+@pytest.mark.parametrize("made", ["torch.FloatTensor(wrong)", "torch.tensor(wrong)"])
+def test_a_term_of_numbers_that_were_read_is_told(made: str, tmp_path: Path) -> None:
+    term = "+ 0.5 * penalty(logits.argmax(1), labels).float().pow(2).mean()"
+    report = rehearsed(tmp_path, NUMBERS.format(made=made, term=term))
+    assert "term-without-graph" in [finding.code for finding in report.findings]
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "",
+        "+ torch.tensor(0.5)",
+        "+ 0.1 * torch.FloatTensor([0.5]).mean()",
+        "* torch.tensor(0.5)",
+    ],
+)
+def test_other_numbers_in_a_loss_are_not_told(term: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, NUMBERS.format(made="wrong", term=term))
+    assert report.findings == ()

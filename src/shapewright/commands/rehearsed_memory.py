@@ -95,7 +95,7 @@ class _MeasuredScript:
         """
         from shapewright.engine.engine import EngineOptions
         from shapewright.engine.failures.constructions import Constructions
-        from shapewright.runtime.limits import discard_output
+        from shapewright.runtime.limits import redirect_to_nowhere
         from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
         from shapewright.runtime.run_record import RunRequest
 
@@ -110,7 +110,7 @@ class _MeasuredScript:
             target=self.script.target.place, options=options, ended=self.limit.hold
         )
         rehearsal = replace(self.script.rehearsal(whole=self.whole), memory=storages)
-        with discard_output():
+        with redirect_to_nowhere():
             result = self.script.run(rehearsal, request, Constructions())
         early = ""
         if not result.trace.complete:

@@ -247,7 +247,7 @@ def redirect_to_stderr() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def discard_output() -> Iterator[None]:
+def redirect_to_nowhere() -> Iterator[None]:
     """Discard what the program prints, in a run that repeats another one."""
     with (
         open(os.devnull, "w", encoding="utf-8") as nowhere,

@@ -21,7 +21,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 STEPS = operators_with("compares_elements", "returns_indices", "finds_nonzero") | {
     "<", "<=", ">", ">=", "==", "!=",
@@ -32,6 +32,10 @@ CHOICES = frozenset({"softmax", "sigmoid", "exp"})
 TEACHER = re.compile(r"teacher|momentum_(?:encoder|model)|ema_(?:model|out)", re.I)
 STUDENT = re.compile(r"student", re.I)
 FARTHEST = 24
+NEAREST = 8
+"""Calls between what a model returned and the number that is read off it."""
+FROM_NUMBERS = frozenset({"tensor", "FloatTensor", "as_tensor"})
+READS = frozenset({"item", "tolist"})
 
 
 @looks_for(TERM_WITHOUT_GRAPH)
@@ -49,6 +53,11 @@ def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
             call = _find_step(scene, fact)
             if call is not None and call.op.span is not None:
                 yield _report_term(scene, call)
+            elif (
+                call is None
+                and (read := _find_read_numbers(scene, loss, fact)) is not None
+            ):
+                yield _report_read_term(scene, *read)
 
 
 def _find_step(scene: HazardContext, fact: Fact) -> OperatorCall | None:
@@ -58,6 +67,60 @@ def _find_step(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         if call.name in STEPS and tracked:
             return call
     return None
+
+
+def _find_read_numbers(
+    scene: HazardContext, loss: Fact, fact: Fact
+) -> tuple[OperatorCall, Op] | None:
+    """Return the first call with a tensor that a term makes of Python's numbers, and
+    the call that read these off what the loss itself is computed from.
+    """
+    known = set(find_ancestors(scene, loss, 2 * FARTHEST))
+    for call in find_ancestors(scene, fact, FARTHEST).values():
+        is_start = call.name in FROM_NUMBERS and not call.op.inputs
+        is_start = is_start or any(
+            scene.maker(part) is None and part.tensor not in scene.program.states
+            for part in call.op.inputs
+        )
+        read = _find_read(scene, call.op, known) if is_start else None
+        if read is not None and call.op.span is not None:
+            return call, read
+    return None
+
+
+def _find_read(scene: HazardContext, maker: Op, known: set[int]) -> Op | None:
+    """Return the last `.item()` before a call, in the function that makes the call or
+    below, of a number that follows from one of the `known` calls.
+    """
+    function = maker.frames[-1].function if maker.frames else ""
+    reads = 0
+    for op in reversed(scene.program.trace.ops[: maker.index]):
+        if function not in [frame.function for frame in op.frames] or reads > NEAREST:
+            return None
+        if op.kind == "read" and op.name.rpartition(".")[2] in READS:
+            sources = find_ancestors(scene, op.inputs[0], NEAREST)
+            tracked = any(
+                part.requires_grad
+                for call in sources.values()
+                for part in call.op.inputs
+            )
+            if tracked and known & set(sources):
+                return op
+            reads += 1
+    return None
+
+
+def _report_read_term(scene: HazardContext, call: OperatorCall, read: Op) -> Finding:
+    message = (
+        f"a term of the loss has no gradient: {scene.operation(call.op)} computes it"
+        f" from numbers that `{read.name}` read, so the term trains nothing"
+    )
+    return scene.finding(
+        TERM_WITHOUT_GRAPH,
+        call.op,
+        message,
+        (read, "the graph ends here: compute the term with tensors"),
+    )
 
 
 def _report_term(scene: HazardContext, call: OperatorCall) -> Finding:
