@@ -695,9 +695,15 @@ class _TracedCall:
 
 
 def _drop_data(value: Any) -> Any:
-    """Return a large tensor without data, anything else as it is."""
-    is_large = hasattr(value, "untyped_storage") and value.numel() > MOST_ELEMENTS
-    return value.detach().to("meta") if is_large else value
+    """Return a copy of a tensor, without data if it is large, so that the caller's own
+    is not kept alive; anything else as it is.
+    """
+    if not hasattr(value, "untyped_storage"):
+        return value
+    is_plain = str(value.layout) == "torch.strided"
+    if not is_plain or value.numel() <= MOST_ELEMENTS:
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    return value.detach().to("meta").requires_grad_(value.requires_grad)
 
 
 def _show_trace(run_trace: Trace, settings: Options) -> Trace:
