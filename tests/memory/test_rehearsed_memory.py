@@ -174,6 +174,7 @@ for x, y in DataLoader(Data(2048, 400_000), 100_000):
 """
 
 
+@pytest.mark.long
 def test_an_evaluation_with_gradients_does_not_fit(tmp_path: Path) -> None:
     report = rehearse(tmp_path, EVALUATION_WITH_GRAPH)
     finding = find_shortage(report)
@@ -335,6 +336,7 @@ def test_phases_and_turns(tmp_path: Path) -> None:
     assert run.events.events[0].phase == SETUP
 
 
+@pytest.mark.long
 def test_findings_are_the_same_with_and_without(tmp_path: Path) -> None:
     text = """
         model = build(64, 1)
@@ -372,6 +374,7 @@ PER_TURN = 17 * 2 << 20
 """The input, and the output of each of 16 layers: 256 x 2048 in float32."""
 
 
+@pytest.mark.long
 def test_losses_kept_with_their_graphs_fill_the_device(tmp_path: Path) -> None:
     report = rehearse(tmp_path, GROWING, "T4")
     (finding,) = report.findings
@@ -393,6 +396,7 @@ def test_losses_kept_with_their_graphs_fill_the_device(tmp_path: Path) -> None:
     assert get_memory(report).verdict == "does not fit"
 
 
+@pytest.mark.long
 def test_a_list_that_is_never_emptied_counts_all_epochs(tmp_path: Path) -> None:
     kept = GROWING.replace("    losses = []\n", "").replace(
         "for ep", "losses = []\nfor ep"
@@ -401,6 +405,7 @@ def test_a_list_that_is_never_emptied_counts_all_epochs(tmp_path: Path) -> None:
     assert growth.count == 3 * 782
 
 
+@pytest.mark.long
 def test_what_grows_but_fits_stays_a_warning(tmp_path: Path) -> None:
     report = rehearse(tmp_path, GROWING.replace("200_000", "10_000"), "T4")
     (finding,) = report.findings

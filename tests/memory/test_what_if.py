@@ -158,6 +158,7 @@ def test_a_container_is_named_by_its_path() -> None:
     assert "checkpoint:layers.*" in [row.change for row in memory.what_if or ()]
 
 
+@pytest.mark.long
 def test_a_gpu_without_bfloat16_gets_float16() -> None:
     for device, dtype in (("T4", "fp16"), (GPU, "bf16"), ("cpu", "bf16")):
         memory = sw.memory(Layers(), "f32[B=8192, 64]", device=device, what_if=True)

@@ -41,6 +41,8 @@ GPUS: dict[str, Gpu] = {
     "l40s": Gpu("NVIDIA L40S", 48, (8, 9), 142),
     "t4": Gpu("Tesla T4", 16, (7, 5), 40),
     "v100": Gpu("Tesla V100", 16, (7, 0), 80),
+    "gtx 1080 ti": Gpu("NVIDIA GeForce GTX 1080 Ti", 11, (6, 1), 28),
+    "rtx 2080 ti": Gpu("NVIDIA GeForce RTX 2080 Ti", 11, (7, 5), 68),
     "rtx 3090": Gpu("NVIDIA GeForce RTX 3090", 24, (8, 6), 82),
     "rtx 4090": Gpu("NVIDIA GeForce RTX 4090", 24, (8, 9), 128),
     "rtx 5090": Gpu("NVIDIA GeForce RTX 5090", 32, (12, 0), 170),

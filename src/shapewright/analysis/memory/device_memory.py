@@ -39,6 +39,7 @@ class _DeviceMemory:
 CAPACITIES: dict[tuple[str, int], _DeviceMemory] = {
     ("NVIDIA H100", 80): _DeviceMemory(79.11, "vllm-project/vllm#27508"),
     ("NVIDIA A100", 80): _DeviceMemory(79.25, "levihsu/OOTDiffusion#235"),
+    ("NVIDIA GeForce RTX 2080 Ti", 11): _DeviceMemory(10.76, "ispc-lab/TMA#5"),
     ("NVIDIA GeForce RTX 4090", 24): _DeviceMemory(23.64, "ali-vilab/VGen#104"),
     ("Tesla T4", 16): _DeviceMemory(14.75, "hpcaitech/Open-Sora#697"),
 }
