@@ -21,8 +21,7 @@ PARTS = {
     "test_a_layer_gives_the_strides_of_a_real_run": 4,
     "rehearsing/test_drawn_indices.py::test_an_index_beyond_the_end_is_told": 3,
     "rehearsing/test_drawn_indices.py::test_an_index_within_is_not_told": 3,
-    "rehearsing/test_dtypes_of_large_tensors.py::"
-    "test_what_torch_refuses_is_refused": 3,
+    "rehearsing/test_dtypes_of_large_tensors.py::test_what_torch_refuses_is_refused": 3,
     "rehearsing/test_dtypes_of_large_tensors.py::test_what_torch_takes_is_taken": 3,
     "faces/test_bad_input.py::test_what_ends_early": 3,
     "faces/test_bad_input.py::test_what_ends_before_the_first_call": 3,
