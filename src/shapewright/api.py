@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
@@ -608,7 +607,7 @@ def measure_target(
     timeout: float | None = None,
     files: ProgramFiles | None = None,
 ) -> Memory:
-    """Measure a command-line target, as in ``memory_target("model.py:Net", "f32[8]")``.
+    """Measure a command-line target: ``measure_target("model.py:Net", "f32[8]")``.
 
     The options are those of `memory`; of an empty `what_if`, the changes that may help
     are run, and with `must_fit` also where the step does not surely fit. Raises
@@ -637,6 +636,7 @@ def _run_trace(
 ) -> Trace:
     from shapewright.commands.solve import trace_call
     from shapewright.commands.trace import trace_found_inputs, with_loops
+    from shapewright.commands.traced_calls import TracedCall
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
@@ -659,51 +659,10 @@ def _run_trace(
                     return _show_trace(with_loops(search_result).trace, settings)
             result = trace_call(target, args, kwargs, request, freed)
             run_trace = _show_trace(with_loops(result).trace, settings)
-            return replace(run_trace, measure=_TracedCall(target, args, kwargs))
+            return replace(run_trace, measure=TracedCall(target, args, kwargs))
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
         return _show_trace(make_early_trace(name, stopped), settings)
-
-
-MOST_ELEMENTS = 1 << 16
-"""Elements of the largest input that a trace keeps with its values."""
-
-
-class _TracedCall:
-    """`memory` of a call that was traced.
-
-    It keeps no model alive, and of large inputs no data. A copy in another process has
-    no model.
-    """
-
-    def __init__(
-        self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        is_module = hasattr(target, "named_modules")
-        self.target: Callable[[], Any] = ref(target) if is_module else lambda: target
-        self.args = tuple(map(_drop_data, args))
-        self.kwargs = {name: _drop_data(value) for name, value in kwargs.items()}
-
-    def __call__(self, **options: Any) -> Memory:
-        target = self.target()
-        if target is None:
-            raise ValueError("the traced model is gone: write `sw.memory(model, ...)`")
-        return memory(target, *self.args, **self.kwargs, **options)
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(None), ()
-
-
-def _drop_data(value: Any) -> Any:
-    """Return a copy of a tensor, without data if it is large, so that the caller's own
-    is not kept alive; anything else as it is.
-    """
-    if not hasattr(value, "untyped_storage"):
-        return value
-    is_plain = str(value.layout) == "torch.strided"
-    if not is_plain or value.numel() <= MOST_ELEMENTS:
-        return value.detach().clone().requires_grad_(value.requires_grad)
-    return value.detach().to("meta").requires_grad_(value.requires_grad)
 
 
 def _show_trace(run_trace: Trace, settings: Options) -> Trace:

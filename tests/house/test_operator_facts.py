@@ -29,7 +29,7 @@ ELSEWHERE = {
     "program/loop_counters.py JOINS": "below operators: functions of numpy's too",
     "program/runnable_definitions.py METHODS": "below operators: words in the text",
     "views/argument_names.py SIGNATURES": "views work without torch",
-    "engine/private.py REFORMATTED": "torch's kernels by their own names",
+    "engine/device_kernels.py _REFORMATTED": "torch's kernels by their own names",
     "inputs/spec_parser.py _FILLS": "the words of input specs",
     "inputs/search/stated_inputs.py PASSING": "words between a tensor and its name",
 }

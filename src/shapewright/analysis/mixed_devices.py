@@ -1,36 +1,29 @@
 """Tensors of one call on two devices: which one did not move, where it was made and why
-it stayed, and the edits that move it.
+it stayed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.module_lists import (
     find_function,
     find_holder,
-    find_module_list,
-    find_own_module,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
-    find_tensor_expressions,
     find_tensor_names,
     get_operation,
 )
-from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
-    get_called_name,
     get_dotted_name,
     get_last_line,
     get_own_attribute,
-    iter_own_nodes,
 )
 from shapewright.record.ops import Fact, Op
 
@@ -41,7 +34,7 @@ MOVES = frozenset({"to", "cuda"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Stray:
+class Stray:
     """A tensor that is not where the others of its call are.
 
     `op` is the call that mixes devices; `maker` made the tensor, or the first of those
@@ -61,7 +54,7 @@ def explain_devices(program: Program, finding: Finding) -> Finding:
     """Extend the finding on a call with tensors on two devices by which tensor did not
     move, and why.
     """
-    stray = _find_stray(program, finding.span)
+    stray = find_stray(program, finding.span)
     if stray is None:
         return finding
     why, related = _describe(program, stray)
@@ -76,21 +69,10 @@ def explain_devices(program: Program, finding: Finding) -> Finding:
     return replace(finding, message=message, related=(*related, *finding.related))
 
 
-def suggest_moves(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Yield the edits that bring the tensors of a call to one device."""
-    stray = _find_stray(program, finding.span)
-    if stray is None:
-        return
-    if stray.path:
-        yield from _suggest_for_module(program, stray)
-    elif stray.maker is not None:
-        yield from _suggest_for_tensor(program, stray, stray.maker)
-
-
 # -- which tensor ----------------------------------------------------------------------
 
 
-def _find_stray(program: Program, span: Span | None) -> _Stray | None:
+def find_stray(program: Program, span: Span | None) -> Stray | None:
     """Find the tensor that is not where the others of a call are."""
     for op in program.trace.ops:
         if op.span != span:
@@ -110,7 +92,7 @@ def _find_stray(program: Program, span: Span | None) -> _Stray | None:
         maker = None if path else _find_maker(program, fact)
         if maker is not None and not path:
             path = _find_path(program, maker, fact.device)
-        return _Stray(op, fact, name, wanted, maker, path)
+        return Stray(op, fact, name, wanted, maker, path)
     return None
 
 
@@ -144,7 +126,7 @@ def _find_path(program: Program, maker: Op, device: str) -> str:
 # -- why -------------------------------------------------------------------------------
 
 
-def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
+def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
     """Return why a tensor did not move, with the places that show it."""
     if stray.path:
         return _describe_module(program, stray)
@@ -152,13 +134,13 @@ def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
     if maker is None or maker.span is None:
         return "it was never moved", []
     creation = Related(maker.span, f"it is made by `{maker.name}`")
-    attribute = _find_attribute(program, stray)
+    attribute = find_kept_attribute(program, stray)
     if attribute is not None:
         name = f"self.{attribute[2]}"
         why = f"`{name}` is no parameter or buffer, so `.to()` does not move it"
         text, node, _ = attribute
         return why, [Related(text.span(node), f"`{name}` is set here")]
-    dropped = _find_dropped_move(program, stray)
+    dropped = find_dropped_move(program, stray)
     if dropped is not None:
         text, call = dropped
         written = join_lines(text.written(call))
@@ -170,9 +152,9 @@ def _describe(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
     return f"it comes from line {maker.span.line} and was never moved", [creation]
 
 
-def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related]]:
+def _describe_module(program: Program, stray: Stray) -> tuple[str, list[Related]]:
     """Return why a parameter or buffer did not move."""
-    replaced = _find_replacement(program, stray)
+    replaced = find_replacement(program, stray)
     if replaced is not None:
         text, statement, move = replaced
         name = join_lines(text.written(statement.targets[0]))
@@ -201,8 +183,8 @@ def _describe_module(program: Program, stray: _Stray) -> tuple[str, list[Related
     return why, [place]
 
 
-def _find_replacement(
-    program: Program, stray: _Stray
+def find_replacement(
+    program: Program, stray: Stray
 ) -> tuple[SourceText, ast.Assign, ast.Call | None] | None:
     """Return the statement `model.fc = nn.Linear(...)` that replaced a layer from
     outside of its model, with the call before it that moved the model.
@@ -259,8 +241,8 @@ def _get_function(
     return find_function(*text_and_node) if text_and_node is not None else None
 
 
-def _find_attribute(
-    program: Program, stray: _Stray
+def find_kept_attribute(
+    program: Program, stray: Stray
 ) -> tuple[SourceText, ast.stmt, str] | None:
     """Return the statement `self.pe = ...` that keeps a tensor as a plain attribute."""
     text_and_node = program.node(stray.op.span)
@@ -296,8 +278,8 @@ def _has_line(node: ast.stmt, lines: set[int]) -> bool:
     return any(node.lineno <= line <= get_last_line(node) for line in lines)
 
 
-def _find_dropped_move(
-    program: Program, stray: _Stray
+def find_dropped_move(
+    program: Program, stray: Stray
 ) -> tuple[SourceText, ast.Call] | None:
     """Return the statement `x.to(device)` whose result nobody keeps."""
     text_and_node = program.node(stray.op.span)
@@ -325,7 +307,7 @@ def _is_called(text: SourceText, name: str) -> bool:
     )
 
 
-def _find_words(program: Program, stray: _Stray) -> set[str]:
+def _find_words(program: Program, stray: Stray) -> set[str]:
     """Return the names by which a tensor is passed from function to function."""
     words = set()
     for frame in stray.op.frames:
@@ -337,206 +319,3 @@ def _find_words(program: Program, stray: _Stray) -> set[str]:
                 if isinstance(node, ast.Name | ast.Attribute)
             }
     return words
-
-
-# -- edits -----------------------------------------------------------------------------
-
-
-def _suggest_for_module(program: Program, stray: _Stray) -> Iterator[Fix]:
-    """Yield edits that move a module with its model, or by itself."""
-    replaced = _find_replacement(program, stray)
-    if replaced is not None:
-        text, statement, _ = replaced
-        for move in _iter_moves(text, stray.wanted):
-            written = join_lines(text.written(statement.value)) + move
-            message = f"`{join_lines(text.written(statement.targets[0]))} = {written}`"
-            yield Fix("fits", message, (Edit(text.span(statement.value).end, move),))
-        return
-    built = program.built.get(stray.path.partition(".")[0])
-    if built is None:
-        return
-    for fix in (
-        find_module_list(program, built.span),
-        find_own_module(program, built.span),
-    ):
-        if fix is not None:
-            yield fix
-    text_and_node = program.node(built.span)
-    if text_and_node is not None:
-        text, node = text_and_node
-        for move in _iter_moves(text, stray.wanted):
-            new = join_lines(text.written(node)) + move
-            shown = new if len(new) <= 60 else move.lstrip(".")
-            yield Fix("fits", f"`{shown}`", (Edit(text.span(node).end, move),))
-
-
-def _iter_moves(text: SourceText, wanted: str) -> Iterator[str]:
-    """Yield method calls that move to a device, in the program's own words."""
-    for node in text.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "to" and len(node.args) == 1:
-                device = get_dotted_name(node.args[0])
-                if device and "." not in device:
-                    yield f".to({device})"
-                    return
-            if node.func.attr == "cuda" and not node.args:
-                yield ".cuda()"
-                return
-    yield f'.to("{wanted.partition(":")[0]}")'
-
-
-def _suggest_for_tensor(program: Program, stray: _Stray, maker: Op) -> Iterator[Fix]:
-    """Yield edits that make a tensor where it is needed, or move it there."""
-    attribute = _find_attribute(program, stray)
-    if attribute is not None:
-        text, statement, name = attribute
-        yield from _suggest_buffers(text, statement, name)
-    dropped = _find_dropped_move(program, stray)
-    if dropped is not None and isinstance(dropped[1].func, ast.Attribute):
-        text, call = dropped
-        name = text.written(dropped[1].func.value)
-        new = f"{name} = {text.written(call)}"
-        edit = Edit(text.span(call).start, f"{name} = ")
-        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
-    if attribute is None:
-        yield from _suggest_device_argument(program, stray, maker)
-    yield from _suggest_moving_operand(program, stray)
-
-
-def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterator[Fix]:
-    """Yield `register_buffer` for an attribute and for others that are made alike."""
-    if not isinstance(statement, ast.Assign):
-        return
-    function = find_function(text, statement)
-    called = get_called_name(statement.value)
-    alike = [
-        assignment
-        for assignment in (ast.walk(function) if function is not None else [statement])
-        if isinstance(assignment, ast.Assign)
-        and get_own_attribute(assignment.targets[0])
-        and type(assignment.value) is type(statement.value)
-        and get_called_name(assignment.value) == called
-        and not isinstance(assignment.value, ast.Constant)
-    ] or [statement]
-    for chosen in (alike, [statement]):
-        edits = tuple(
-            Edit(
-                text.span(assignment),
-                f'self.register_buffer("{get_own_attribute(assignment.targets[0])}",'
-                f" {text.written(assignment.value)})",
-            )
-            for assignment in chosen
-        )
-        more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
-        message = f'`self.register_buffer("{name}", ...)`{more}'
-        yield Fix("fits", message, edits)
-
-
-def _suggest_device_argument(
-    program: Program, stray: _Stray, maker: Op
-) -> Iterator[Fix]:
-    """Yield `device=x.device` for the factory that made a tensor."""
-    text_and_call = program.call_at(maker.span)
-    if text_and_call is None or maker.name.rpartition(".")[2] not in FACTORIES:
-        return
-    text, call = text_and_call
-    alike = [
-        node
-        for node in ast.walk(text.statement_of(call))
-        if isinstance(node, ast.Call) and get_called_name(node) == get_called_name(call)
-    ]
-    for device in _iter_devices(program, stray, text, call):
-        edits = tuple(
-            edit
-            for node in alike
-            for edit in with_keyword(text, node, f"device={device}").edits
-            if all(word.arg != "device" for word in node.keywords)
-        )
-        if edits:
-            message = with_keyword(text, call, f"device={device}").message
-            yield Fix("fits", message, edits)
-
-
-def _iter_devices(
-    program: Program, stray: _Stray, text: SourceText, call: ast.Call
-) -> Iterator[str]:
-    """Yield expressions for the device that is wanted, as they can be written at a
-    call.
-    """
-    function = find_function(text, call)
-    if function is None or function.name == "__init__":
-        yield from _iter_global_devices(text)
-        return
-    parameters = [
-        parameter.arg for parameter in function.args.args if parameter.arg != "self"
-    ]
-    places = find_tensor_expressions(program, stray.op)
-    own = {
-        place[1]
-        for fact, place in zip(stray.op.inputs, places, strict=False)
-        if place is not None and fact.device == stray.wanted
-    }
-    stored = {
-        get_dotted_name(node)
-        for node in iter_own_nodes(function)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and node.lineno < call.lineno
-    }
-    for name in dict.fromkeys([*sorted(own & {*parameters, *stored}), *parameters]):
-        yield f"{name}.device"
-    if any(isinstance(parent, ast.ClassDef) for parent in text.outwards(function)):
-        yield "next(self.parameters()).device"
-    yield from _iter_global_devices(text)
-
-
-def _iter_global_devices(text: SourceText) -> Iterator[str]:
-    """Yield `device` if the file assigns such a name at its top."""
-    for node in text.tree.body if text.tree is not None else ():
-        if isinstance(node, ast.Assign) and get_dotted_name(node.targets[0]) in (
-            "device", "DEVICE", "dev",
-        ):  # fmt: skip
-            yield get_dotted_name(node.targets[0])
-            return
-
-
-def _suggest_moving_operand(program: Program, stray: _Stray) -> Iterator[Fix]:
-    """Yield `.to(device)` of the operand, at the call or where it is passed on."""
-    maker = stray.maker
-    for frame in stray.op.frames:
-        text_and_node = program.node(frame.span)
-        if text_and_node is None:
-            continue
-        text, node = text_and_node
-        for operand in _iter_operands(program, stray, node):
-            name = get_dotted_name(operand)
-            if not name and not isinstance(operand, ast.Subscript):
-                continue
-            written = text.written(operand)
-            for move in _iter_moves(text, stray.wanted):
-                new = f"{written}{move}"
-                yield Fix("fits", f"`{new}`", (Edit(text.span(operand).end, move),))
-    text_and_node = program.call_at(maker.span) if maker is not None else None
-    if text_and_node is not None and maker is not None:
-        text, call = text_and_node
-        for move in _iter_moves(text, stray.wanted):
-            new = join_lines(text.written(call)) + move
-            shown = new if len(new) <= 60 else move.lstrip(".")
-            yield Fix("fits", f"`{shown}`", (Edit(text.span(call).end, move),))
-
-
-def _iter_operands(
-    program: Program, stray: _Stray, node: ast.AST
-) -> Iterator[ast.expr]:
-    """Yield the operands of a call in the text that may be the tensor."""
-    expected = stray.name.strip("`")
-    if isinstance(node, ast.BinOp):
-        sides = [node.left, node.right]
-    elif isinstance(node, ast.Call):
-        sides = [*node.args, *(word.value for word in node.keywords)]
-        if isinstance(node.func, ast.Attribute):
-            sides.append(node.func.value)
-    else:
-        return
-    named = [side for side in sides if get_dotted_name(side) == expected]
-    yield from named or [side for side in sides if isinstance(side, ast.Name)]

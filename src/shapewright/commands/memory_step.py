@@ -122,8 +122,7 @@ class MeasuredStep:
             return memory.total.high
 
         def predict(size: int) -> int | None:
-            nearest = sorted(known, key=lambda n: abs(n - size))[:2]
-            runs = [(n, known[n].events.events) for n in nearest]
+            runs = {n: run.events.events for n, run in known.items()}
             events = estimate_events(runs, size)
             if events is None or first.total is None:
                 return None

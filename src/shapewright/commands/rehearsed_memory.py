@@ -162,8 +162,7 @@ def _find_batch(
         return _compute_need(known[size])
 
     def predict(size: int) -> int | None:
-        nearest = sorted(known, key=lambda n: abs(n - size))[:2]
-        runs = [(n, known[n].run.events.events) for n in nearest]
+        runs = {n: run.run.events.events for n, run in known.items()}
         events = estimate_events(runs, size)
         if events is None:
             return None

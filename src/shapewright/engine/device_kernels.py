@@ -10,6 +10,8 @@ Private torch API that is used here, and why:
 
 - `torch._C._dispatch_library` (as `Library.m`): `Library.impl` refuses to register a
   composite operator for `Meta`, which `torch.inference_mode()` needs.
+- `torch._decomp.meta_table` and `decomposition_table`: torch's own kernels for `Meta`,
+  which are called before their strides are put right.
 - `Library._destroy`: the only way to remove registrations before the library object is
   collected.
 - `torch.utils._foreach_utils._get_foreach_kernels_supported_devices`: the list of
@@ -27,8 +29,10 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch._decomp import decomposition_table, meta_table
 
 from shapewright.engine.replacement import replace_attribute
+from shapewright.sizes.strides import suggest_format
 
 _ATEN: Any = torch.ops.aten
 _HALF = (torch.float16, torch.bfloat16)
@@ -74,6 +78,62 @@ def _register_kernel(
     library.impl(name, kernel, "AutogradMeta")
     assert library.m is not None
     library.m.impl(name, "Meta", kernel)
+
+
+_REFORMATTED = (
+    "convolution", "native_batch_norm", "_native_batch_norm_legit", "pixel_shuffle",
+    "_native_batch_norm_legit.no_stats", "reflection_pad2d", "replication_pad2d",
+    "upsample_nearest1d", "upsample_nearest1d.vec", "log_sigmoid_forward",
+)  # fmt: skip
+"""Kernels whose outputs have other strides on the meta device than elsewhere (2.13)."""
+
+
+@contextmanager
+def use_real_strides() -> Iterator[None]:
+    """Let kernels of meta tensors return the strides that real ones return.
+
+    Where they do not, a `view` that real tensors refuse would pass, or the reverse: a
+    convolution loses the channels-last order, a batch norm keeps a transposed one.
+    """
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        assert library.m is not None
+        for name in _REFORMATTED:
+            packet, _, overload = name.partition(".")
+            overloads = getattr(_ATEN, packet, None)
+            operator: Any = getattr(overloads, overload or "default", None)
+            original = meta_table.get(operator) or decomposition_table.get(operator)
+            if original is not None:
+                library.m.impl(name, "Meta", _with_real_strides(name, original))
+        yield
+    finally:
+        library._destroy()
+
+
+def _with_real_strides(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel whose first output has the strides of a real one."""
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        out = kernel(*args, **kwargs)
+        output = out[0] if isinstance(out, tuple) else out
+        hints = args[:2] if name == "convolution" else args[:1]
+        layouts = [suggest_format(x.shape, x.stride()) for x in hints]
+        layout = next((x for x in layouts if x != "contiguous_format"), layouts[0])
+        if name == "convolution" and (
+            output.ndim != 4 or not _is_surely_laid_out(args)
+        ):
+            return out
+        laid_out = torch.empty_like(output, memory_format=getattr(torch, layout))
+        if laid_out.stride() == output.stride():
+            return out
+        return (laid_out, *out[1:]) if isinstance(out, tuple) else laid_out
+
+    return answer
+
+
+def _is_surely_laid_out(args: tuple[Any, ...]) -> bool:
+    """Return whether every kernel of a convolution keeps the channels last."""
+    return bool(args[-1] == 1 or args[0].dtype == torch.float32)  # the groups
 
 
 def _use_foreach(stack: ExitStack) -> None:

@@ -15,6 +15,7 @@ from torch import nn
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.call_sites import Positions
+from shapewright.engine.device_kernels import use_real_strides
 from shapewright.engine.dispatch.torch_answers import update_node
 from shapewright.engine.engine import Engine, NeedsGraph
 from shapewright.engine.failures.run_ends import (
@@ -24,7 +25,7 @@ from shapewright.engine.failures.run_ends import (
 from shapewright.engine.layers.fused_attention import decide_fast_paths
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.private import skip_symbolic_checks, use_real_strides
+from shapewright.engine.private import skip_symbolic_checks
 from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.size_reads import remember_sizes

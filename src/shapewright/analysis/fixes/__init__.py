@@ -14,15 +14,16 @@ from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
     crop_edits,
+    index_edits,
     keywords_and_methods,
     numbers_and_names,
     operands,
+    squeeze_edits,
 )
 from shapewright.analysis.fixes import constructors as created
-from shapewright.analysis.fixes.batch_edits import suggest_batch_of_one
+from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_one
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
-from shapewright.analysis.fixes.label_edits import suggest_ignored_class
 from shapewright.analysis.fixes.refusals import is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import suggest_joined_directions
@@ -147,7 +148,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("pattern", 0.6, suggest_patterns(program, finding)))
     if program.ending is not None and program.ending.error == "EinopsError":
-        squeezed = operands.suggest_squeeze_dim(program, lines)
+        squeezed = squeeze_edits.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)
         return _sort_fixes(program, own)
     if finding.code == COLLATED_LIST:
@@ -160,7 +161,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
-            *iter_options("squeeze", 0.9, operands.fix_last_squeeze(program)),
+            *iter_options("squeeze", 0.9, squeeze_edits.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
             *iter_options(
                 "words",
@@ -168,7 +169,9 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 keywords_and_methods.find_word_fixes(program, finding.span),
             ),
             *iter_options("unpacked", 2.0, operands.fix_unpacking(program, finding)),
-            *iter_options("squeeze", 1.5, operands.suggest_squeeze_dim(program, lines)),
+            *iter_options(
+                "squeeze", 1.5, squeeze_edits.suggest_squeeze_dim(program, lines)
+            ),
             *iter_options(
                 "number", 3.0, numbers_and_names.change_numbers(program, lines, [])
             ),
@@ -228,7 +231,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "layout", 1.9, keywords_and_methods.suggest_batch_first(program, failure)
     )
     yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
-    lost = operands.fix_lost_batch(program, program.trace.ops[failure.op])
+    lost = squeeze_edits.fix_lost_batch(program, program.trace.ops[failure.op])
     yield from iter_options("squeeze", 0.9, lost)
     yield from iter_options("size", 1.0, suggest_target_size(program, failure))
     padded = keywords_and_methods.fix_padded_sequence(program, failure)
@@ -261,13 +264,17 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
     yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
-    yield from iter_options("batch", 1.3, operands.add_batch(program, failure))
+    yield from iter_options("batch", 1.3, add_batch(program, failure))
     yield from iter_options(
         "view", 1.3, numbers_and_names.fix_view_size(program, failure)
     )
-    yield from iter_options("table", 2.0, constructors.fix_table(program, failure))
-    yield from iter_options("table", 2.0, created.fix_indexed_tensor(program, failure))
-    yield from iter_options("ignored", 2.1, suggest_ignored_class(program, failure))
+    yield from iter_options("table", 2.0, index_edits.fix_table(program, failure))
+    yield from iter_options(
+        "table", 2.0, index_edits.fix_indexed_tensor(program, failure)
+    )
+    yield from iter_options(
+        "ignored", 2.1, index_edits.suggest_ignored_class(program, failure)
+    )
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
     yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
     masks = common_mistakes.swap_mask_dims(program, failure)
@@ -320,7 +327,7 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
             flags = (fix for fix in flags if "ceil_mode" not in fix.message)
         yield from iter_options("flag", 4.1, flags)
     yield from iter_options(
-        "squeeze", 3.0, operands.suggest_squeeze_dim(program, lines)
+        "squeeze", 3.0, squeeze_edits.suggest_squeeze_dim(program, lines)
     )
     yield from iter_options(
         "dropped", 3.3, keywords_and_methods.drop_methods(program, lines)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program, format_shape
+from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED
 from shapewright.findings.finding import Fix, Related
+from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 
@@ -75,3 +77,34 @@ def describe_single_sample(program: Program, failure: Failure) -> Related | None
         f"{name} is given one sample {format_shape(single.fact)} here, and a batch"
         f" {format_shape(single.batch)}{line}",
     )
+
+
+def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `image.unsqueeze(0)` where a model is called with one image, whose
+    channels a flatten took for the batch.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
+        return
+    for op in program.trace.ops[: failure.op]:
+        rank = UNBATCHED.get(op.name.rpartition(".")[2])
+        if rank is None or len(op.inputs[0].shape) != rank:
+            continue
+        for frame in op.frames:
+            text_and_node = program.node(frame.span)
+            for node in ast.walk(text_and_node[1]) if text_and_node is not None else ():
+                arguments = node.args[:1] if isinstance(node, ast.Call) else []
+                if (
+                    text_and_node is not None
+                    and arguments
+                    and isinstance(
+                        arguments[0],
+                        ast.Name | ast.Subscript | ast.Attribute | ast.Call,
+                    )
+                ):
+                    yield append_method(text_and_node[0], arguments[0], ".unsqueeze(0)")
+        return
+
+
+UNBATCHED = {name: dims + 1 for name, dims in values_of("spatial_dims").items()}
+"""The number of dims of an input without a batch, by the name of a convolution."""

@@ -21,16 +21,13 @@ from shapewright.analysis.provenance.origins import (
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
-    INDEX_OUT_OF_RANGE,
     SHUFFLED_SIZES,
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
-from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -88,19 +85,6 @@ def find_size_pairs(program: Program, failure: Failure) -> list[tuple[int, int]]
         if repair.kind == "size" and isinstance(repair.old, int):
             pairs.append((repair.old, repair.new))
     return list(dict.fromkeys(pairs))
-
-
-def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Give a layer's table a row for every index: just enough rows, or a few more."""
-    unmet = failure.unmet
-    layer = program.layer(program.trace.ops[failure.op])
-    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
-        return
-    if type(unmet.has) is int and type(unmet.needs) is int:
-        for more in range(1, 5):
-            yield from change_layer_size(
-                program, layer.path, unmet.needs, unmet.has + more, ""
-            )
 
 
 def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -188,7 +172,7 @@ def change_layer_size(
         assert constructor is not None
         text, call = constructor
         shown = written or write_changed_size(text, node, old, new)
-        here = _replace_argument(text, call, name, node, shown)
+        here = replace_argument(text, call, name, node, shown)
         named = any(True for _ in iter_names_for(text, node, new))
         if named:
             yield here
@@ -219,12 +203,12 @@ def _find_outer_argument(
                 if own == name and constructor is not None:
                     outer, around = constructor
                     shown = write_changed_size(outer, node, *sizes)
-                    yield _replace_argument(outer, around, own, node, shown)
+                    yield replace_argument(outer, around, own, node, shown)
             return
         path = path.rpartition(".")[0]
 
 
-def _replace_argument(
+def replace_argument(
     text: SourceText, call: ast.Call, name: str, node: ast.expr, shown: str
 ) -> Fix:
     """Replace an argument of a call; the fix's message shows the call."""
@@ -299,53 +283,6 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
             if before[origin.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
                 yield from _resize_tensor(program, failure, maker, before, after)
-
-
-def fix_indexed_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Create the tensor that an index reads with a place for each value of it."""
-    unmet = failure.unmet
-    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or unmet.wanted is None:
-        return
-    argument, dim = unmet.wanted.argument, unmet.wanted.dim
-    if argument not in failure.arguments or dim is None or type(unmet.has) is not int:
-        return
-    fact = program.trace.ops[failure.op].inputs[failure.arguments.index(argument)]
-    maker = program.producers.get(fact.tensor)
-    if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
-        return
-    text_and_call = program.call_at(maker.span)
-    if text_and_call is None:
-        return
-    text, call = text_and_call
-    for node in call.args:
-        if evaluate_whole_number(node) == fact.shape[dim]:
-            fix = _replace_argument(text, call, "", node, str(unmet.has + 1))
-            yield from _apply_to_equal_calls(program, maker, fix)
-            yield fix
-
-
-def _apply_to_equal_calls(program: Program, maker: Op, fix: Fix) -> Iterator[Fix]:
-    """Yield a fix that makes its edit in all equal calls of a function."""
-    text_and_call = program.call_at(maker.span)
-    if text_and_call is None or len(fix.edits) != 1:
-        return
-    text, call = text_and_call
-    scope = text.around(call, ast.FunctionDef)
-    written, first, edit = text.written(call), text.span(call), fix.edits[0]
-    edits = []
-    for node in ast.walk(scope) if scope is not None else ():
-        if not isinstance(node, ast.Call) or text.written(node) != written:
-            continue
-        span = text.span(node)
-        if span.line != span.end_line or first.line != first.end_line:
-            continue
-        start = edit.span.column - first.column + span.column
-        end = edit.span.end_column - first.column + span.column
-        place = Span(span.file, span.line, start, span.line, end)
-        edits.append(Edit(place, edit.text))
-    if len(edits) > 1:
-        message = f"{fix.message} and {len(edits) - 1} more"
-        yield Fix("fits", message, tuple(edits))
 
 
 def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:

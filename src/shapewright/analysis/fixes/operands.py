@@ -24,16 +24,13 @@ from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
-    INNER_DIM_MISMATCH,
     LENGTHS_ON_GPU,
     MISSING_TRANSPOSE,
-    NOT_FLATTENED,
     ONE_VALUE_PER_CHANNEL,
     SHUFFLED_SIZES,
     TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
@@ -397,126 +394,6 @@ def suggest_flatten_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
         yield Fix("fits", message, (Edit(place, word),))
 
 
-def fix_lost_batch(program: Program, op: Op) -> Iterator[Fix]:
-    """Name the dim of a `squeeze()` before a call that removed a batch of one too."""
-    waiting, seen = [fact.tensor for fact in op.inputs], set[int]()
-    while waiting and len(seen) < FOLLOWED_BACK:
-        tensor = waiting.pop(0)
-        maker = program.producers.get(tensor)
-        if maker is None or tensor in seen:
-            continue
-        seen.add(tensor)
-        waiting += [fact.tensor for fact in maker.inputs]
-        yield from _suggest_kept_batch(program, maker)
-
-
-def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `image.unsqueeze(0)` where a model is called with one image, whose
-    channels a flatten took for the batch.
-    """
-    unmet = failure.unmet
-    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
-        return
-    for op in program.trace.ops[: failure.op]:
-        rank = UNBATCHED.get(op.name.rpartition(".")[2])
-        if rank is None or len(op.inputs[0].shape) != rank:
-            continue
-        for frame in op.frames:
-            text_and_node = program.node(frame.span)
-            for node in ast.walk(text_and_node[1]) if text_and_node is not None else ():
-                arguments = node.args[:1] if isinstance(node, ast.Call) else []
-                if (
-                    text_and_node is not None
-                    and arguments
-                    and isinstance(
-                        arguments[0],
-                        ast.Name | ast.Subscript | ast.Attribute | ast.Call,
-                    )
-                ):
-                    yield append_method(text_and_node[0], arguments[0], ".unsqueeze(0)")
-        return
-
-
-UNBATCHED = {name: dims + 1 for name, dims in values_of("spatial_dims").items()}
-"""The number of dims of an input without a batch, by the name of a convolution."""
-
-
-def fix_last_squeeze(program: Program) -> Iterator[Fix]:
-    """Name another dim for, or leave out, the last `squeeze` before an error that
-    removed a batch of one.
-    """
-    for op in reversed(program.trace.ops[-FOLLOWED_BACK:]):
-        yield from _suggest_kept_batch(program, op)
-
-
-def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
-    """Suggest another `squeeze`, or none, for one that removed a batch of one."""
-    text_and_call = program.call_at(maker.span)
-    if maker.name.rpartition(".")[2] != "squeeze" or text_and_call is None:
-        return
-    shape, after = maker.inputs[0].shape, maker.outputs[0].shape
-    text, call = text_and_call
-    func = call.func
-    if shape[:1] != (1,) or not isinstance(func, ast.Attribute):
-        return
-    if text.written(func) == "torch.squeeze":
-        for dim, size in enumerate(shape):
-            if size == 1 and dim > 0 and len(call.args) == 1 and not call.keywords:
-                argument = text.span(call.args[0])
-                message = f"`torch.squeeze({join_lines(text.at(argument))}, {dim})`"
-                yield Fix("fits", message, (Edit(argument.end, f", {dim}"),))
-        return
-    owner, whole = text.span(func.value), text.span(call)
-    tail = Span(
-        whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
-    )
-    arguments = [text.written(argument) for argument in call.args]
-    arguments += [text.written(word.value) for word in call.keywords]
-    if arguments == ["0"] and after == shape[1:]:
-        message = f"`{join_lines(text.at(owner))}` without `{text.at(tail)}`"
-        yield Fix("fits", message, (Edit(tail, ""),))
-        return
-    ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
-    if arguments or len(shape) - len(after) <= len(ones):
-        return
-    methods = [f".squeeze({dim})" for dim in ones]
-    if len(ones) != 1:
-        methods.insert(0, ".flatten(1)")
-    for method in methods:
-        shown = join_lines(text.at(owner) + method)
-        yield Fix("fits", f"`{shown}`", (Edit(tail, method),))
-
-
-FOLLOWED_BACK = 12
-"""Tensors behind a call that are looked at."""
-
-
-def suggest_squeeze_dim(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """Suggest `squeeze(1)` for `squeeze()`, which removes a batch of 1 as well."""
-    for text, node in iter_nodes_on(program, lines, ast.Call):
-        func = node.func
-        if not isinstance(func, ast.Attribute) or func.attr != "squeeze":
-            continue
-        if node.args or node.keywords:
-            continue
-        span = text.span(node)
-        kept = text.written(func.value)
-        for dim in (1, -1, 0, 2):
-            message = (
-                f"`{kept}.squeeze({dim})`" if len(kept) < 50 else f"`squeeze({dim})`"
-            )
-            inside = replace(span.end, column=span.end_column - 1)
-            place = replace(inside, end_column=inside.column)
-            yield Fix("fits", message, (Edit(place, str(dim)),))
-
-
-FEWER = (".flatten(2).transpose(1, 2)", ".flatten(1)", ".squeeze(1)", ".squeeze(0)")
-FEWER_STILL = (".flatten(2)", ".squeeze(-1)", "[0]", ".mean(dim=1)")
-MORE = (".unsqueeze(1)", ".unsqueeze(0)", ".unsqueeze(-1)")
-DEEP = 4
-"""How many assignments and calls a tensor is followed back through."""
-
-
 def fix_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
     """Change the rank of `x` where `x` is defined, to fit the unpacking `B, N, C =
     x.shape`.
@@ -536,6 +413,13 @@ def fix_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
             for method in methods:
                 for place in sources:
                     yield append_method(text, place, method)
+
+
+FEWER = (".flatten(2).transpose(1, 2)", ".flatten(1)", ".squeeze(1)", ".squeeze(0)")
+FEWER_STILL = (".flatten(2)", ".squeeze(-1)", "[0]", ".mean(dim=1)")
+MORE = (".unsqueeze(1)", ".unsqueeze(0)", ".unsqueeze(-1)")
+DEEP = 4
+"""How many assignments and calls a tensor is followed back through."""
 
 
 def fix_sources(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from shapewright.analysis.fixes.index_edits import MOST_MORE
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE, TARGET_SHAPE
 from shapewright.findings.finding import Fix
@@ -17,8 +18,6 @@ TURNS = re.compile(
 )
 COLOURS = (3, 4)
 """Channels of an image in RGB and RGBA."""
-MOST_MORE = 8
-"""Rows or classes that may be missing: more are labels of another meaning."""
 
 
 def is_refused(program: Program, failure: Failure, fix: Fix) -> bool:

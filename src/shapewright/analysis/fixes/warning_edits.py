@@ -15,11 +15,11 @@ from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     resize_producer,
 )
+from shapewright.analysis.fixes.index_edits import suggest_rows
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.label_edits import (
     suggest_ignored_padding,
     suggest_nearest,
-    suggest_rows,
     suggest_sign,
 )
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits

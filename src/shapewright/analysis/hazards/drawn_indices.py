@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.target_values import SAME
+from shapewright.analysis.hazards.target_values import CLASS_LOSSES, SAME
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import DRAWN_INDEX, looks_for
 from shapewright.findings.finding import Finding
@@ -18,7 +18,6 @@ from shapewright.record.ops import Fact, Op
 DRAWS = frozenset({"randint", "random_"})
 PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
 """Calls whose result has no other values than their inputs."""
-CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
 PLACED = operators_with("indexes_along_dim")
 FARTHEST = 24
 """Calls between a draw and its use, at most."""

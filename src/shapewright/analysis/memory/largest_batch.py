@@ -9,7 +9,7 @@ taken to grow in a straight line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shapewright.record.memory import Event
@@ -109,14 +109,15 @@ def _find_predicted_size(
 
 
 def estimate_events(
-    runs: Sequence[tuple[int, Sequence[Event]]], size: int
+    runs: Mapping[int, Sequence[Event]], size: int
 ) -> list[Event] | None:
-    """Return the events of a run at another size, from those of two runs.
+    """Return the events of a run at another size, from the two runs nearest to it.
 
     None if the two did not do the same in the same order. Example: a storage that had
     800 bytes at 8 and 1,600 at 16 has 400 at 4.
     """
-    (first, events), (second, others) = runs
+    first, second = sorted(runs, key=lambda known: abs(known - size))[:2]
+    events, others = runs[first], runs[second]
     if len(events) != len(others):
         return None
     extrapolated = []

@@ -23,11 +23,12 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
 from shapewright.analysis.fixes.common_mistakes import suggest_collate
+from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mistaken_calls import explain_mistaken_call
-from shapewright.analysis.mixed_devices import explain_devices, suggest_moves
+from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions

@@ -243,14 +243,16 @@ class RehearsedStorages(StorageEvents):
         """Note where the storages are that a call has allocated."""
         device = ""
         operands = nests.collect_tensors(arguments)
-        infos = [info for t in operands if (info := _get_info(engine, t)) is not None]
+        infos: list[Info] = []
         for tensor in operands:
             info = _get_info(engine, tensor)
-            if info is not None and info.kind != BLANK:
+            if info is None:
+                continue
+            infos.append(info)
+            if info.kind != BLANK:
                 self._follow_twin(tensor, info)
-        for info in infos:
-            if info.meta.device != "cpu" and not device:
-                device = info.meta.device
+            if info.meta.device != "cpu":
+                device = device or info.meta.device
         moved = name in plan_tables.MOVES and any(i.meta.device == "cpu" for i in infos)
         for tensor in nests.collect_tensors((out,)):
             info = _get_info(engine, tensor)

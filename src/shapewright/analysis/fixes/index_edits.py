@@ -1,0 +1,133 @@
+"""Edits for indices beyond the end: more rows, classes or columns, or a label that is
+ignored.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.constructors import (
+    MAKERS,
+    change_layer_size,
+    replace_argument,
+    resize_producer,
+)
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.record.ops import Op
+
+
+def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Give a layer's table a row for every index: just enough rows, or a few more."""
+    unmet = failure.unmet
+    layer = program.layer(program.trace.ops[failure.op])
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
+        return
+    if type(unmet.has) is int and type(unmet.needs) is int:
+        for more in range(1, 5):
+            yield from change_layer_size(
+                program, layer.path, unmet.needs, unmet.has + more, ""
+            )
+
+
+def fix_indexed_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Create the tensor that an index reads with a place for each value of it."""
+    unmet = failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or unmet.wanted is None:
+        return
+    argument, dim = unmet.wanted.argument, unmet.wanted.dim
+    if argument not in failure.arguments or dim is None or type(unmet.has) is not int:
+        return
+    fact = program.trace.ops[failure.op].inputs[failure.arguments.index(argument)]
+    maker = program.producers.get(fact.tensor)
+    if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
+        return
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is None:
+        return
+    text, call = text_and_call
+    for node in call.args:
+        if evaluate_whole_number(node) == fact.shape[dim]:
+            fix = replace_argument(text, call, "", node, str(unmet.has + 1))
+            yield from _apply_to_equal_calls(program, maker, fix)
+            yield fix
+
+
+def _apply_to_equal_calls(program: Program, maker: Op, fix: Fix) -> Iterator[Fix]:
+    """Yield a fix that makes its edit in all equal calls of a function."""
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is None or len(fix.edits) != 1:
+        return
+    text, call = text_and_call
+    scope = text.around(call, ast.FunctionDef)
+    written, first, edit = text.written(call), text.span(call), fix.edits[0]
+    edits = []
+    for node in ast.walk(scope) if scope is not None else ():
+        if not isinstance(node, ast.Call) or text.written(node) != written:
+            continue
+        span = text.span(node)
+        if span.line != span.end_line or first.line != first.end_line:
+            continue
+        start = edit.span.column - first.column + span.column
+        end = edit.span.end_column - first.column + span.column
+        place = Span(span.file, span.line, start, span.line, end)
+        edits.append(Edit(place, edit.text))
+    if len(edits) > 1:
+        message = f"{fix.message} and {len(edits) - 1} more"
+        yield Fix("fits", message, tuple(edits))
+
+
+DRAWN = re.compile(r"from -?\d+ to (\d+), and .* has (\d+) (?:rows|classes|elements)")
+"""The numbers in a message of `drawn-index`: the last one drawn, and how many fit."""
+
+
+def suggest_rows(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a row of the table, or a class of the layer, for each index drawn."""
+    numbers = DRAWN.search(finding.message)
+    ops = [op for op in program.trace.ops if op.span == finding.span]
+    for op in ops if numbers is not None else ():
+        assert numbers is not None
+        needed, size = int(numbers[1]) + 1, int(numbers[2])
+        layer = program.layer(op)
+        if layer is not None:
+            yield from change_layer_size(program, layer.path, size, needed, "")
+        elif op.inputs and len(op.inputs[0].shape) > 1:
+            yield from resize_producer(program, op.inputs[0], 1, needed)
+
+
+OUT_OF_BOUNDS = re.compile(r"Target (-?\d+) is out of bounds")
+MOST_MORE = 8
+"""Classes that a model may lack; a label beyond them stands for no class."""
+
+
+def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `ignore_index=255` for a label far beyond the classes of a loss."""
+    op = program.trace.ops[failure.op]
+    match = OUT_OF_BOUNDS.search(failure.torch_message)
+    if match is None or not op.inputs or not op.inputs[0].shape:
+        return
+    label, shape = int(match[1]), op.inputs[0].shape
+    if 0 <= label < shape[1 if len(shape) > 1 else 0] + MOST_MORE:
+        return
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    text_and_call = program.call_at(built.span if built is not None else op.span)
+    if text_and_call is None:
+        return
+    text, call = text_and_call
+    for word in call.keywords:
+        if word.arg == "ignore_index":
+            message = f"`ignore_index={label}`"
+            yield Fix("fits", message, (Edit(text.span(word.value), str(label)),))
+            return
+    yield with_keyword(text, call, f"ignore_index={label}")
