@@ -101,7 +101,9 @@ class _MeasuredScript:
 
         machine = self.machine
         device = describe_machine(machine)
-        storages = RehearsedStorages(device.capability, os.getcwd(), batches)
+        storages = RehearsedStorages(
+            device.capability, os.getcwd(), batches, machine.kind != "cpu"
+        )
         options = EngineOptions(
             graph=True, going_on=plan_continuation(None), watch=storages.watch_plan,
             flops=False, holding=False,

@@ -9,6 +9,7 @@ import torch
 from torch.autograd.graph import increment_version
 
 from shapewright.engine import autocast, nests
+from shapewright.engine.absence import NotHere
 from shapewright.engine.autograd_graph import join_unrecorded
 from shapewright.engine.dispatch import memory_overlap
 from shapewright.engine.function_names import get_display_name
@@ -97,6 +98,8 @@ def try_for_real(
         sparse = _as_dense(engine, func, name, args, kwargs, infos)
         if sparse is not None:
             return sparse
+    if error is not None and NO_KERNEL in str(error) and not is_small(infos):
+        engine.raise_theirs(NotHere(_write_unknown(get_display_name(func))))
     if error is not None and (not is_small(infos) or is_autograd_error(error)):
         engine.raise_theirs(record_failure(engine, func, arguments, infos, error))
     distinct = name.startswith(("unique", "_unique"))
@@ -213,6 +216,18 @@ def _coalesce_entries(value: Tensor, like: Tensor | None = None) -> Tensor | Non
         check_invariants=False,
     )
     return sparse._coalesced_(True)
+
+
+NO_KERNEL = "there was no fake impl or Meta kernel"
+"""Words of torch's error for an operator that it cannot run without data."""
+
+
+def _write_unknown(name: str) -> str:
+    """Return the sentence on an operator that only runs on data."""
+    return (
+        f"torch cannot run `{name}` on tensors without data, and these are too large to"
+        " be computed: what it returns is not known"
+    )
 
 
 def check_on_cpu(

@@ -7,6 +7,7 @@ warns about, are left to torch, so that its warning is shown.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from shapewright.operators.linear_algebra.shapes import common_shape
@@ -467,3 +468,49 @@ def _of_labels(
     if output is NotImplemented:
         return output
     return Made(output.shape, dtype, None, node)
+
+
+_COMPUTED = 1 << 18
+"""Log-probabilities up to which the real loss is computed, with the lengths' values."""
+
+
+@rule("torch.nn.functional.ctc_loss")
+def ctc_loss(
+    log_probs: Meta,
+    targets: Meta,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """Infer the output of a large loss: `(1600, 24, 500)` gives a 0-dim tensor.
+
+    torch has no kernel for it without data. Smaller ones are computed.
+    """
+    shape, dtype = log_probs.shape, log_probs.dtype
+    if len(shape) not in (2, 3) or prod(shape) <= _COMPUTED:
+        return NotImplemented
+    if reduction not in _REDUCTIONS or not 0 <= blank < shape[-1]:
+        return NotImplemented
+    count = shape[1] if len(shape) == 3 else 1
+    named = ("input_lengths", input_lengths), ("target_lengths", target_lengths)
+    for name, lengths in named:
+        if isinstance(lengths, tuple | list):
+            has = len(lengths)
+        elif lengths.dtype in FLOATING:
+            return NotImplemented
+        else:
+            has = prod(lengths.shape)
+        if has != count:
+            raise Misfit(f"{name} must be of size batch_size")
+    if len(targets.shape) == 2 and targets.shape[0] != count:
+        return NotImplemented
+    if dtype not in ("float32", "float64") or targets.dtype in FLOATING:
+        return NotImplemented
+    if reduction != "none":
+        node = "MeanBackward0" if reduction == "mean" else "SumBackward0"
+        return Made((), dtype, (), node)
+    batch = shape[1:2] if len(shape) == 3 else ()
+    node = "WhereBackward0" if zero_infinity else "CtcLossBackward0"
+    return Made(batch, dtype, contiguous(batch), node if batch else "SqueezeBackward1")

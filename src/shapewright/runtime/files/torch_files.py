@@ -13,7 +13,7 @@ import os
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -183,11 +183,17 @@ TOKEN = b"shapewright kept what was saved here: "
 
 
 class Witness(Protocol):
-    """A receiver of the names of the files that are saved and loaded."""
+    """A receiver of the names of the files that are saved and loaded.
+
+    What is allocated while it is `copying` is the content of a file, and no memory of
+    the program.
+    """
 
     def saved(self, file: str) -> None: ...
 
     def loaded(self, file: str) -> None: ...
+
+    def copying(self) -> AbstractContextManager[None]: ...
 
 
 class Shelf:
@@ -203,7 +209,8 @@ class Shelf:
 
     def save(self, thing: Any, file: Any) -> None:
         """Keep a copy of an object, and write its token to the file."""
-        self.kept.append(_copy_thing(thing))
+        with self.witness.copying() if self.witness is not None else nullcontext():
+            self.kept.append(_copy_thing(thing))
         token = TOKEN + str(len(self.kept) - 1).encode()
         if hasattr(file, "write"):
             file.write(token)

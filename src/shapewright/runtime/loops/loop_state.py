@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
@@ -65,6 +66,7 @@ class TurnRecorder(Protocol):
 
     `keeps_whole` says that parameters are here that a real run shares out.
     `choose_batch` is given the batch size of a loader, and returns the one to run with.
+    What is allocated while it is `paused` does not count.
     """
 
     keeps_whole: bool
@@ -72,6 +74,7 @@ class TurnRecorder(Protocol):
     def choose_batch(self, place: tuple[str, int], size: int) -> int: ...
     def begin_turn(self, loop: RunningLoop, number: int, total: int | None) -> None: ...
     def end_loop(self, loop: RunningLoop) -> None: ...
+    def paused(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(slots=True)

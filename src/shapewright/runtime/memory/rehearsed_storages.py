@@ -86,7 +86,8 @@ class RehearsedStorages(StorageEvents):
     """Records the storages of a rehearsal, with the device that each claims.
 
     The step of an event is the number of the innermost turn of a loop in which it
-    happened; 0 is outside of all loops.
+    happened; 0 is outside of all loops. If the memory is that of a GPU, tensors with
+    values that stay on the CPU are not noted.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class RehearsedStorages(StorageEvents):
         capability: tuple[int, int] | None = None,
         folder: str = "",
         batches: Mapping[tuple[str, int], int] | None = None,
+        is_of_gpu: bool = False,
     ) -> None:
         super().__init__([], has_host=False)
         self.folder = folder
@@ -101,6 +103,7 @@ class RehearsedStorages(StorageEvents):
         self.loaders: dict[tuple[str, int], int] = {}  # and those of the program
         self.keeps_whole = False
         self.capability = capability
+        self.is_of_gpu = is_of_gpu
         self.stage: RehearsalState | None = None
         self.marks: list[_TurnMark | None] = [None]
         self.around: list[
@@ -146,6 +149,16 @@ class RehearsedStorages(StorageEvents):
         near = format_file(place[0], self.folder), place[1]
         self.loaders[near] = size
         return self.batches.get(near, size)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count nothing that is allocated in the block."""
+        began = len(self.notes)
+        try:
+            yield
+        finally:
+            for note in self.notes[began:]:
+                note.device = NOWHERE
 
     @contextmanager
     def watched_rehearsal(self, stage: RehearsalState) -> Iterator[None]:
@@ -258,6 +271,8 @@ class RehearsedStorages(StorageEvents):
             info = _get_info(engine, tensor)
             if info is None or tensor.layout is not torch.strided:
                 continue
+            if info.kind == VALUED and info.meta.device == "cpu" and self.is_of_gpu:
+                continue  # most of what data sets make
             number = self._number_of(tensor, info, name)
             if number < 0:
                 continue
@@ -336,7 +351,8 @@ class RehearsedStorages(StorageEvents):
         output = func(*args, **kwargs)
         if func in LOSSES and output.is_meta:
             output = self._keep_elements(func, args, output)
-        if isinstance(output, torch.Tensor | tuple | list):
+        results = output if isinstance(output, tuple | list) else (output,)
+        if any(t.is_meta for t in (*tensors, *collect_operands(results))):
             self._note_outputs(func, tensors, node, output)
         return output
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -319,6 +319,11 @@ class _Witness:
     def saved(self, file: str) -> None:
         """Note a call of `torch.save` or a similar function."""
         self.stage.story.note_event(self.stage.engine, "save", file)
+
+    def copying(self) -> AbstractContextManager[None]:
+        """Leave what is allocated in the block out of the memory of the program."""
+        memory = self.stage.memory
+        return nullcontext() if memory is None else memory.paused()
 
     def loaded(self, file: str) -> None:
         """Note a call of `torch.load` or a similar function."""
