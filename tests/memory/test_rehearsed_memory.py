@@ -561,3 +561,21 @@ def test_the_program_prints_once(
     )
     assert get_memory(report).peak.bytes
     assert "".join(capfd.readouterr()).count("trained") == 1
+
+
+def test_files_that_are_saved_take_no_memory(tmp_path: Path) -> None:
+    text = """
+        model = build(1000, 2)
+        optimizer = torch.optim.AdamW(model.parameters())
+        for epoch in range(4):
+            train(model, DataLoader(Data(1000), 512), optimizer)
+            {save}
+        """
+    save = (
+        "torch.save({'model': model.state_dict(), 'x': optimizer.state_dict()}, 'c.pt')"
+    )
+    peaks = [
+        get_memory(rehearse(tmp_path, text.format(save=each))).peak.bytes
+        for each in (save, "pass")
+    ]
+    assert peaks[0] == peaks[1]

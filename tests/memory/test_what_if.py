@@ -370,3 +370,19 @@ def test_it_is_plain_data() -> None:
     assert row["change"] == "sgd"
     assert row["saved"] == memory.peak.bytes - row["tensors"]
     assert find_phase_peaks(memory)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("foo", "no change `foo`; there is bf16"),
+        ("batch", "did you mean `batch=N`?"),
+        ("adamm", "did you mean `adam` or `adamw`?"),
+        ("checkpoint:Blok", "no module is a `Blok`"),
+    ],
+)
+def test_a_change_that_is_not_known_is_one_sentence(change: str, words: str) -> None:
+    with pytest.raises(InputError) as raised:
+        sw.memory(ResidualMlp(), "f32[8, 64]", what_if=change)
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)

@@ -83,7 +83,10 @@ def _read_change(step: MeasuredStep, text: str) -> Change:
     try:
         kind, _ = read_optimizer(change.optimizer)
     except UnknownOptimizer as error:
-        raise UnknownChange(f"{error}; other changes are {', '.join(NAMES)}") from None
+        if "there is " not in str(error):
+            raise UnknownChange(str(error)) from None
+        known = f"there is {', '.join(NAMES)}, and torch's optimizers, such as `sgd`"
+        raise UnknownChange(f"no change `{change.text}`; {known}") from None
     return name_optimizer(change, kind.__name__) if kind is not None else change
 
 
@@ -94,10 +97,16 @@ def _apply_change(
 
     Raises `UnknownChange` for what the step does not have.
     """
+    from shapewright.runtime.memory.checkpoints import UnknownModule, find_modules
     from shapewright.runtime.memory.steps import find_dtype
 
     options = step.options
     request = _change_optimizer(step, change)
+    modules = list(getattr(step.target, "named_modules", dict)())
+    try:
+        find_modules(modules, change.checkpointed)
+    except UnknownModule as error:
+        raise UnknownChange(str(error)) from None
     if change.autocast:
         options = replace(options, autocast=change.autocast)
         request = replace(request, autocast=find_dtype(change.autocast))

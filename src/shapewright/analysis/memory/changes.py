@@ -155,8 +155,8 @@ def _read_optimizer(text: str) -> Change:
     """Return a change of the optimizer; whether torch has it is not asked here."""
     name, bracket, options = text.partition("(")
     name = name.strip().rpartition(".")[2]
-    words = [known.split(":")[0].split("=")[0] for known in NAMES]
-    close = get_close_matches(name, words, 1, 0.7)
+    words = {known.split(":")[0].split("=")[0]: known for known in NAMES}
+    close = [words[word] for word in get_close_matches(name, words, 1, 0.7)]
     if close or not name.isidentifier():
         hint = (
             f"did you mean `{close[0]}`?" if close else f"there is {', '.join(NAMES)}"

@@ -26,15 +26,22 @@ def use_checkpoints(
     be a pattern of paths, as `layers.*`. Raises `UnknownModule`.
     """
     with ExitStack() as stack:
-        for name in names:
-            chosen = [
-                module for path, module in modules if _is_named(name, path, module)
-            ]
-            if not chosen:
-                raise UnknownModule(_describe_unknown(name, modules))
-            for module in chosen:
-                stack.enter_context(_use_checkpoint(module))
+        for module in find_modules(modules, names):
+            stack.enter_context(_use_checkpoint(module))
         yield
+
+
+def find_modules(
+    modules: Sequence[tuple[str, nn.Module]], names: Iterable[str]
+) -> list[nn.Module]:
+    """Return the modules of these classes or at these paths; raise `UnknownModule`."""
+    chosen: list[nn.Module] = []
+    for name in names:
+        named = [module for path, module in modules if _is_named(name, path, module)]
+        if not named:
+            raise UnknownModule(_describe_unknown(name, modules))
+        chosen += named
+    return chosen
 
 
 def _is_named(name: str, path: str, module: nn.Module) -> bool:
@@ -47,7 +54,8 @@ def _describe_unknown(name: str, modules: Sequence[tuple[str, nn.Module]]) -> st
         dict.fromkeys(type(m).__name__ for _, m in modules if list(m.children()))
     )
     close = get_close_matches(name, classes, 1)
-    there = f"did you mean `{close[0]}`?" if close else f"there is {', '.join(classes)}"
+    known = ", ".join(classes) or "none with modules of its own"
+    there = f"did you mean `{close[0]}`?" if close else f"there is {known}"
     return f"no module is a `{name}`; {there}"
 
 
