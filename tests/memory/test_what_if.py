@@ -377,6 +377,6 @@ def test_it_is_plain_data() -> None:
 )
 def test_a_change_that_is_not_known_is_one_sentence(change: str, words: str) -> None:
     with pytest.raises(InputError) as raised:
-        sw.memory(ResidualMlp(), "f32[8, 64]", what_if=change)
+        sw.memory(Encoder(), "f32[B=8, 32, 64]", what_if=change)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
