@@ -24,11 +24,7 @@ class Encoder(nn.Module):
         super().__init__()
         layers = []
         for cin, cout in ((3, 64), (64, 128), (128, 256), (256, 512)):
-            layers += [
-                nn.Conv2d(cin, cout, 3, stride=2, padding=1),
-                nn.BatchNorm2d(cout),
-                nn.ReLU(),
-            ]
+            layers += [nn.Conv2d(cin, cout, 3, stride=2, padding=1), nn.BatchNorm2d(cout), nn.ReLU()]
         self.net = nn.Sequential(*layers)
 
     def forward(self, images):
@@ -82,18 +78,11 @@ def validate(loader, encoder, decoder, criterion):
 
 encoder, decoder = Encoder().to(device), Decoder().to(device)
 criterion = nn.CrossEntropyLoss()
-optimizer = torch.optim.Adam(
-    list(encoder.parameters()) + list(decoder.parameters()), lr=4e-4
-)
+optimizer = torch.optim.Adam(list(encoder.parameters()) + list(decoder.parameters()), lr=4e-4)
 train_loader = DataLoader(Captions(960), batch_size=96, shuffle=True)
 val_loader = DataLoader(Captions(480), batch_size=96)
 for epoch in range(20):
     encoder.train()
     decoder.train()
     train(train_loader, encoder, decoder, criterion, optimizer)
-    print(
-        "epoch",
-        epoch,
-        "validation loss",
-        validate(val_loader, encoder, decoder, criterion),
-    )
+    print("epoch", epoch, "validation loss", validate(val_loader, encoder, decoder, criterion))

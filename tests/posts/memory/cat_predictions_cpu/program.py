@@ -28,9 +28,7 @@ class Bottleneck(nn.Module):
         self.bn3 = nn.BatchNorm2d(cout)
         self.short = None
         if stride != 1 or cin != cout:
-            self.short = nn.Sequential(
-                nn.Conv2d(cin, cout, 1, stride=stride, bias=False), nn.BatchNorm2d(cout)
-            )
+            self.short = nn.Sequential(nn.Conv2d(cin, cout, 1, stride=stride, bias=False), nn.BatchNorm2d(cout))
 
     def forward(self, x):
         y = F.relu(self.bn1(self.conv1(x)))
@@ -43,12 +41,8 @@ class Bottleneck(nn.Module):
 class ResNet(nn.Module):
     def __init__(self, classes=128):
         super().__init__()
-        self.stem = nn.Sequential(
-            nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
-            nn.BatchNorm2d(64),
-            nn.ReLU(),
-            nn.MaxPool2d(3, 2, 1),
-        )
+        self.stem = nn.Sequential(nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
+                                  nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
         blocks = []
         cin = 64
         for width, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
@@ -70,9 +64,4 @@ y_predlabel = torch.empty(0, 128)
 for batch_x in loader:
     batch_y_predlabel = model(batch_x.to(device)).sigmoid()
     y_predlabel = torch.cat((y_predlabel, batch_y_predlabel.cpu()))
-print(
-    "predicted",
-    y_predlabel.shape,
-    "mean of labels an image",
-    (y_predlabel > 0.5).float().sum(1).mean().item(),
-)
+print("predicted", y_predlabel.shape, "mean of labels an image", (y_predlabel > 0.5).float().sum(1).mean().item())

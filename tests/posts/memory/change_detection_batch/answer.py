@@ -22,11 +22,8 @@ class Pairs(Dataset):
 def block(cin, cout, n):
     layers = []
     for i in range(n):
-        layers += [
-            nn.Conv2d(cin if i == 0 else cout, cout, 3, padding=1),
-            nn.BatchNorm2d(cout),
-            nn.ReLU(inplace=True),
-        ]
+        layers += [nn.Conv2d(cin if i == 0 else cout, cout, 3, padding=1),
+                   nn.BatchNorm2d(cout), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers)
 
 
@@ -35,13 +32,9 @@ class ChangeNet(nn.Module):
         super().__init__()
         depths = (2, 2, 2, 2)
         ins = (3,) + widths[:-1]
-        self.encoder = nn.ModuleList(
-            [block(a, b, d) for a, b, d in zip(ins, widths, depths)]
-        )
+        self.encoder = nn.ModuleList([block(a, b, d) for a, b, d in zip(ins, widths, depths)])
         self.fuse = nn.ModuleList([block(2 * w, w, 1) for w in widths])
-        self.up = nn.ModuleList(
-            [block(widths[i] + widths[i + 1], widths[i], 1) for i in range(3)]
-        )
+        self.up = nn.ModuleList([block(widths[i] + widths[i + 1], widths[i], 1) for i in range(3)])
         self.heads = nn.ModuleList([nn.Conv2d(w, 1, 1) for w in widths])
 
     def encode(self, x):
@@ -66,9 +59,7 @@ class ChangeNet(nn.Module):
 def deep_loss(outs, change):
     loss = 0
     for out in outs:
-        out = F.interpolate(
-            out, size=change.shape[2:], mode="bilinear", align_corners=False
-        )
+        out = F.interpolate(out, size=change.shape[2:], mode="bilinear", align_corners=False)
         loss = loss + F.binary_cross_entropy_with_logits(out, change)
     return loss
 

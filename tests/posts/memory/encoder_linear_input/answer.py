@@ -49,9 +49,7 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     def __init__(self, dim=256, layers=12):
         super().__init__()
-        self.input_layer = nn.Sequential(
-            nn.Linear(MELS, dim), nn.LayerNorm(dim), nn.ReLU()
-        )
+        self.input_layer = nn.Sequential(nn.Linear(MELS, dim), nn.LayerNorm(dim), nn.ReLU())
         self.layers = nn.ModuleList([Layer(dim) for _ in range(layers)])
         self.ctc = nn.Linear(dim, TOKENS)
 

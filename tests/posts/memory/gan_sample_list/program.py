@@ -19,27 +19,15 @@ class Faces(Dataset):
 
 
 def norm_conv(cin, cout, stride=1):
-    return nn.Sequential(
-        nn.Conv2d(cin, cout, 3, stride, 1),
-        nn.InstanceNorm2d(cout, affine=True),
-        nn.ReLU(),
-    )
+    return nn.Sequential(nn.Conv2d(cin, cout, 3, stride, 1), nn.InstanceNorm2d(cout, affine=True), nn.ReLU())
 
 
 class Generator(nn.Module):
     def __init__(self, dim=64, repeat=6):
         super().__init__()
-        self.down = nn.Sequential(
-            norm_conv(3 + C_DIM, dim),
-            norm_conv(dim, 2 * dim, 2),
-            norm_conv(2 * dim, 4 * dim, 2),
-        )
-        self.blocks = nn.ModuleList(
-            [
-                nn.Sequential(norm_conv(4 * dim, 4 * dim), norm_conv(4 * dim, 4 * dim))
-                for _ in range(repeat)
-            ]
-        )
+        self.down = nn.Sequential(norm_conv(3 + C_DIM, dim), norm_conv(dim, 2 * dim, 2), norm_conv(2 * dim, 4 * dim, 2))
+        self.blocks = nn.ModuleList([nn.Sequential(norm_conv(4 * dim, 4 * dim), norm_conv(4 * dim, 4 * dim))
+                                     for _ in range(repeat)])
         self.up1 = norm_conv(4 * dim, 2 * dim)
         self.up2 = norm_conv(2 * dim, dim)
         self.out = nn.Conv2d(dim, 3, 7, padding=3)
@@ -57,13 +45,9 @@ class Generator(nn.Module):
 class Discriminator(nn.Module):
     def __init__(self, dim=64):
         super().__init__()
-        widths = [3] + [dim * 2**i for i in range(5)]
-        self.main = nn.Sequential(
-            *[
-                nn.Sequential(nn.Conv2d(a, b, 4, 2, 1), nn.LeakyReLU(0.01))
-                for a, b in zip(widths, widths[1:])
-            ]
-        )
+        widths = [3] + [dim * 2 ** i for i in range(5)]
+        self.main = nn.Sequential(*[nn.Sequential(nn.Conv2d(a, b, 4, 2, 1), nn.LeakyReLU(0.01))
+                                    for a, b in zip(widths, widths[1:])])
         self.src = nn.Conv2d(widths[-1], 1, 3, padding=1)
         self.cls = nn.Linear(widths[-1], C_DIM)
 
@@ -94,9 +78,7 @@ for step, (x, label) in enumerate(loader):
     if (step + 1) % 10 == 0:
         x_fake_list = [x_fixed]
         for i in range(C_DIM):
-            c_fixed = F.one_hot(
-                torch.full((len(x_fixed),), i, device=device), C_DIM
-            ).float()
+            c_fixed = F.one_hot(torch.full((len(x_fixed),), i, device=device), C_DIM).float()
             x_fake_list.append(G(x_fixed, c_fixed))
         grid = torch.cat(x_fake_list, dim=3).cpu()
         print(step + 1, d_loss.item(), g_loss.item(), grid.shape)

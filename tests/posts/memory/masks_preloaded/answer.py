@@ -15,7 +15,7 @@ class Camera:
         masks = torch.zeros(MASKS, HEIGHT, WIDTH, dtype=torch.bool)
         for m in range(MASKS):
             top, left = (37 * m + uid) % (HEIGHT - 60), (53 * m + uid) % (WIDTH - 80)
-            masks[m, top : top + 60, left : left + 80] = True
+            masks[m, top:top + 60, left:left + 80] = True
         self.masks = masks.to(device)
         self.pose = torch.randn(12, device=device)
 
@@ -23,18 +23,10 @@ class Camera:
 class FeatureField(nn.Module):
     def __init__(self, dim=32):
         super().__init__()
-        self.net = nn.Sequential(
-            nn.Linear(14, 256),
-            nn.ReLU(),
-            nn.Linear(256, 256),
-            nn.ReLU(),
-            nn.Linear(256, dim),
-        )
+        self.net = nn.Sequential(nn.Linear(14, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, dim))
 
     def forward(self, uv, pose):
-        return F.normalize(
-            self.net(torch.cat([uv, pose.expand(len(uv), -1)], dim=1)), dim=1
-        )
+        return F.normalize(self.net(torch.cat([uv, pose.expand(len(uv), -1)], dim=1)), dim=1)
 
 
 def contrastive_loss(features, votes):

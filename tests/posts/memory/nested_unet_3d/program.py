@@ -34,7 +34,7 @@ class Block(nn.Module):
 class NestedUNet(nn.Module):
     def __init__(self, n1=48, depth=4):
         super().__init__()
-        w = [n1 * 2**i for i in range(depth)]
+        w = [n1 * 2 ** i for i in range(depth)]
         self.depth = depth
         self.nodes = nn.ModuleDict()
         for i in range(depth):
@@ -51,12 +51,7 @@ class NestedUNet(nn.Module):
             x = F.max_pool3d(grid[i, 0], 2)
         for j in range(1, self.depth):
             for i in range(self.depth - j):
-                up = F.interpolate(
-                    grid[i + 1, j - 1],
-                    scale_factor=2,
-                    mode="trilinear",
-                    align_corners=True,
-                )
+                up = F.interpolate(grid[i + 1, j - 1], scale_factor=2, mode="trilinear", align_corners=True)
                 skips = [grid[i, k] for k in range(j)]
                 grid[i, j] = self.nodes[f"{i}_{j}"](torch.cat(skips + [up], dim=1))
         return self.final(grid[0, self.depth - 1])

@@ -22,13 +22,7 @@ def load_triplets():
 
 
 def odd_one_out_loss(anchor, positive, negative):
-    sims = torch.stack(
-        [
-            (anchor * positive).sum(1),
-            (anchor * negative).sum(1),
-            (positive * negative).sum(1),
-        ]
-    )
+    sims = torch.stack([(anchor * positive).sum(1), (anchor * negative).sum(1), (positive * negative).sum(1)])
     return -F.log_softmax(sims, dim=0)[0].mean()
 
 
@@ -42,7 +36,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
 
 for epoch in range(500):
     losses = []
-    for (batch,) in loader:
+    for batch, in loader:
         batch = batch.to(device)
         anchor, positive, negative = (model(one_hot[batch[:, k]]) for k in range(3))
         loss = odd_one_out_loss(anchor, positive, negative)

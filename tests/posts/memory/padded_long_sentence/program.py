@@ -14,10 +14,7 @@ class Sentences(Dataset):
         self.lengths = [8 + (7 * i) % 33 for i in range(n)]
         for i in range(0, n, 640):
             self.lengths[i] = 500
-        self.tokens = [
-            torch.randint(1, VOCAB, (length,), generator=generator)
-            for length in self.lengths
-        ]
+        self.tokens = [torch.randint(1, VOCAB, (length,), generator=generator) for length in self.lengths]
 
     def __len__(self):
         return len(self.tokens)
@@ -51,9 +48,7 @@ for epoch in range(10):
     for tokens in loader:
         tokens = tokens.to(device)
         logits = model(tokens[:, :-1])
-        loss = F.cross_entropy(
-            logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=0
-        )
+        loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=0)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -27,7 +27,7 @@ class PanelNet(nn.Module):
 def get_batches(X, Y, batch_size):
     order = torch.randperm(len(X))
     for i in range(0, len(X), batch_size):
-        index = order[i : i + batch_size]
+        index = order[i:i + batch_size]
         yield X[index], Y[index]
 
 

@@ -22,12 +22,8 @@ class Features(nn.Module):
     def __init__(self):
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(3, 64, 8, stride=4, padding=2), nn.ReLU())
-        self.layer2 = nn.Sequential(
-            nn.Conv2d(64, 512, 3, stride=2, padding=1), nn.ReLU()
-        )
-        self.layer3 = nn.Sequential(
-            nn.Conv2d(512, 1024, 3, stride=2, padding=1), nn.ReLU()
-        )
+        self.layer2 = nn.Sequential(nn.Conv2d(64, 512, 3, stride=2, padding=1), nn.ReLU())
+        self.layer3 = nn.Sequential(nn.Conv2d(512, 1024, 3, stride=2, padding=1), nn.ReLU())
 
     def forward(self, x):
         a = self.layer2(self.stem(x))
@@ -49,7 +45,7 @@ with torch.no_grad():
     for images in DataLoader(Bottles(209), batch_size=11):
         bank.append(model(images.to(device)).cpu())
     bank = torch.cat(bank)
-    keep = torch.randperm(len(bank))[: int(len(bank) * CORESET_RATIO)]
+    keep = torch.randperm(len(bank))[:int(len(bank) * CORESET_RATIO)]
     coreset = bank[keep].to(device)
     scores = []
     for image in DataLoader(Bottles(83), batch_size=1):

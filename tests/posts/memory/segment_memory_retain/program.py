@@ -28,15 +28,11 @@ class Block(nn.Module):
         self.gate = nn.Parameter(torch.zeros(heads, 1, 1))
         self.proj = nn.Linear(dim, dim)
         self.norm2 = nn.LayerNorm(dim)
-        self.mlp = nn.Sequential(
-            nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim)
-        )
+        self.mlp = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim))
 
     def forward(self, x, memory):
         b, t, d = x.shape
-        q, k, v = (
-            self.qkv(self.norm1(x)).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        )
+        q, k, v = self.qkv(self.norm1(x)).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         sk = F.elu(k) + 1
         update = sk.transpose(-2, -1) @ v
@@ -75,7 +71,7 @@ for step, tokens in enumerate(loader):
     memories = [None] * len(model.blocks)
     optimizer.zero_grad()
     for start in range(0, LENGTH, SEGMENT):
-        part = tokens[:, start : start + SEGMENT + 1]
+        part = tokens[:, start:start + SEGMENT + 1]
         logits, memories = model(part[:, :-1], memories)
         loss = F.cross_entropy(logits.flatten(0, 1), part[:, 1:].flatten())
         (loss * SEGMENT / LENGTH).backward(retain_graph=True)

@@ -31,10 +31,10 @@ class AxialAttention(nn.Module):
 
     def forward(self, x):
         qf, kf, v = self.qkv_f(x).chunk(3, dim=1)
-        f_score = torch.einsum("bcft,bcyt->btfy", qf, kf) / self.d_c**0.5
+        f_score = torch.einsum("bcft,bcyt->btfy", qf, kf) / self.d_c ** 0.5
         v = torch.einsum("btfy,bcyt->bcft", f_score.softmax(dim=-1), v)
         qt, kt = self.qk_t(x).chunk(2, dim=1)
-        t_score = torch.einsum("bcft,bcfy->bfty", qt, kt) / self.d_c**0.5
+        t_score = torch.einsum("bcft,bcfy->bfty", qt, kt) / self.d_c ** 0.5
         v = torch.einsum("bfty,bcfy->bcft", t_score.softmax(dim=-1), v)
         return x + self.proj(v)
 
@@ -43,12 +43,8 @@ class Enhancer(nn.Module):
     def __init__(self, channels=24, blocks=3):
         super().__init__()
         self.merge = nn.Conv2d(2, channels, (4, 1), stride=(4, 1))
-        self.convs = nn.ModuleList(
-            [nn.Conv2d(channels, channels, 3, padding=1) for _ in range(blocks)]
-        )
-        self.attention = nn.ModuleList(
-            [AxialAttention(channels, 8) for _ in range(blocks)]
-        )
+        self.convs = nn.ModuleList([nn.Conv2d(channels, channels, 3, padding=1) for _ in range(blocks)])
+        self.attention = nn.ModuleList([AxialAttention(channels, 8) for _ in range(blocks)])
         self.split = nn.ConvTranspose2d(channels, 2, (4, 1), stride=(4, 1))
 
     def forward(self, spec):

@@ -21,9 +21,7 @@ class Teacher(nn.Module):
     def __init__(self, width=64, depth=11):
         super().__init__()
         self.head = nn.Conv2d(1, width, 3, padding=1)
-        self.blocks = nn.ModuleList(
-            [nn.Conv2d(width, width, 3, padding=1) for _ in range(depth)]
-        )
+        self.blocks = nn.ModuleList([nn.Conv2d(width, width, 3, padding=1) for _ in range(depth)])
         self.mix = nn.Conv2d(width * depth, 32, 1)
         self.encode = nn.Conv2d(32, 1, 4, stride=2, padding=1)
         self.student = Student()
@@ -42,12 +40,7 @@ class Teacher(nn.Module):
 class Student(nn.Module):
     def __init__(self, d=56, s=12, m=4):
         super().__init__()
-        layers = [
-            nn.Conv2d(1, d, 5, padding=2),
-            nn.PReLU(),
-            nn.Conv2d(d, s, 1),
-            nn.PReLU(),
-        ]
+        layers = [nn.Conv2d(1, d, 5, padding=2), nn.PReLU(), nn.Conv2d(d, s, 1), nn.PReLU()]
         for _ in range(m):
             layers += [nn.Conv2d(s, s, 3, padding=1), nn.PReLU()]
         layers += [nn.Conv2d(s, d, 1), nn.PReLU()]

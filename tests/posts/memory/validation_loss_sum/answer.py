@@ -23,11 +23,7 @@ class FFDNet(nn.Module):
         super().__init__()
         layers = [nn.Conv2d(13, width, 3, padding=1), nn.ReLU()]
         for _ in range(depth - 2):
-            layers += [
-                nn.Conv2d(width, width, 3, padding=1),
-                nn.BatchNorm2d(width),
-                nn.ReLU(),
-            ]
+            layers += [nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
         layers += [nn.Conv2d(width, 12, 3, padding=1)]
         self.net = nn.Sequential(*layers)
 

@@ -13,10 +13,7 @@ class Photos(Dataset):
         return self.n
 
     def __getitem__(self, i):
-        return {
-            "image": torch.rand(3, self.size, self.size),
-            "labels": i % self.classes,
-        }
+        return {"image": torch.rand(3, self.size, self.size), "labels": i % self.classes}
 
 
 class VGG(nn.Module):
@@ -32,14 +29,9 @@ class VGG(nn.Module):
                 cin = v
         self.features = nn.Sequential(*layers)
         self.classifier = nn.Sequential(
-            nn.Linear(512 * (size // 16) ** 2, 6912),
-            nn.ReLU(inplace=True),
-            nn.Dropout(),
-            nn.Linear(6912, 6912),
-            nn.ReLU(inplace=True),
-            nn.Dropout(),
-            nn.Linear(6912, classes),
-        )
+            nn.Linear(512 * (size // 16) ** 2, 6912), nn.ReLU(inplace=True), nn.Dropout(),
+            nn.Linear(6912, 6912), nn.ReLU(inplace=True), nn.Dropout(),
+            nn.Linear(6912, classes))
 
     def forward(self, x):
         return self.classifier(self.features(x).flatten(1))
