@@ -243,3 +243,22 @@ def test_a_layer_that_is_replaced_after_the_move_is_told(
 def test_a_layer_that_is_replaced_before_the_move_is_fine(tmp_path: Path) -> None:
     text = REPLACED.format(moved="model.train()", after="model.to('cuda')")
     assert codes(tmp_path, text, "cuda") == []
+
+
+CTC = """\
+    import torch
+    import torch.nn.functional as F
+    scores = torch.randn(160, 24, 40, device="cuda", requires_grad=True)
+    targets = torch.randint(1, 40, (24, 20), device="{device}")
+    steps, lengths = torch.full((24,), 160), torch.full((24,), 7)
+    F.ctc_loss(scores.log_softmax(-1), targets, steps, lengths).backward()
+    """
+
+
+def test_the_lengths_of_a_ctc_loss_may_stay_on_the_cpu(tmp_path: Path) -> None:
+    assert codes(tmp_path, CTC.format(device="cuda"), "cuda") == []
+
+
+def test_the_targets_of_a_ctc_loss_may_not(tmp_path: Path) -> None:
+    found = codes(tmp_path, CTC.format(device="cpu"), "cuda")
+    assert found == [("mixed-devices", 1)]

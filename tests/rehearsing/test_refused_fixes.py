@@ -169,3 +169,23 @@ def test_the_attributes_of_a_data_set_are_no_parameters(tmp_path: Path) -> None:
         """
     codes = [finding.code for finding in rehearsed(tmp_path, text).findings]
     assert "not-a-parameter" not in codes
+
+
+def test_a_parameter_of_a_module_without_forward_is_one(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        from torch import nn
+        class Points(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.places = nn.Parameter(torch.randn(8, 3))
+            def render(self, pose):
+                return self.places @ pose
+        points = Points().to("cuda")
+        optimizer = torch.optim.Adam(points.parameters())
+        for step in range(2):
+            optimizer.zero_grad()
+            points.render(torch.eye(3).to("cuda")).pow(2).mean().backward()
+            optimizer.step()
+        """
+    assert rehearsed(tmp_path, text, device="cuda").findings == ()

@@ -56,6 +56,8 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 continue
             span = text.span(text.statement_of(value))
             kind = _find_plain_class(text, value) if asks else None
+            if kind is None and get_called_name(value) == "Parameter":
+                continue  # of a module whose `forward` was not called
             if span in seen or (
                 kind is None and _is_given_elsewhere(text, value, name)
             ):

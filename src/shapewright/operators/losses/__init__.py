@@ -41,6 +41,7 @@ FACTS = {
     """,
     "needs_equal_dtypes": "binary_cross_entropy cross_entropy",
     "accepts_cpu_tensor": "ctc_loss",
+    "takes_sizes_on_cpu": "ctc_loss",
     "autocast_full": """
         binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss
         huber_loss kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss
