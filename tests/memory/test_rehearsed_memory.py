@@ -579,3 +579,19 @@ def test_files_that_are_saved_take_no_memory(tmp_path: Path) -> None:
         for each in (save, "pass")
     ]
     assert peaks[0] == peaks[1]
+
+
+def test_a_step_without_a_module_has_activations(tmp_path: Path) -> None:
+    report = rehearse(
+        tmp_path,
+        """
+        weight = torch.randn(4096, 4096, device="cuda", requires_grad=True)
+        for step in range(3):
+            x = torch.randn(600_000, 4096, device="cuda")
+            loss = (x @ weight).exp().square().mean()
+            loss.backward()
+            weight.grad = None
+        """,
+        head="import torch\n",
+    )
+    assert "activations 9.2 GiB" in find_shortage(report).lines[0]

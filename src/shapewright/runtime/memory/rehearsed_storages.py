@@ -362,6 +362,9 @@ class RehearsedStorages(StorageEvents):
         call = stage.engine.call
         return stage.calls.records[call].path if call else ""
 
+    def _is_setup(self) -> bool:
+        return self.phase == SETUP and not self.step
+
     def save(self, tensor: torch.Tensor) -> torch.Tensor:
         """Note that autograd saves a tensor, whose claims its alias has too."""
         engine = self.stage.engine if self.stage is not None else None

@@ -301,11 +301,15 @@ class StorageEvents(TorchDispatchMode):
         number = self.add(tensor, TEMPORARY, "", self.sites.here())
         if number >= 0:
             note = self.notes[number]
-            if note.kind == TEMPORARY and self.phase != SETUP:
+            if note.kind == TEMPORARY and not self._is_setup():
                 note.kind = ACTIVATIONS
             if note.saved_at < 0:
                 note.saved_at = get_sequence_number()
         return tensor.detach()
+
+    def _is_setup(self) -> bool:
+        """Return whether models and data are still being made."""
+        return self.phase == SETUP
 
     @contextmanager
     def watched(self) -> Iterator[None]:
