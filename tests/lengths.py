@@ -15,6 +15,7 @@ from zlib import crc32
 import pytest
 
 PARTS = {
+    "rehearsing/test_collated_lists.py::test_the_list_is_the_cause": 3,
     "memory/test_autocast.py::test_a_training_step_under_autocast": 4,
     "memory/test_what_if.py::test_a_change_is_the_changed_step": 3,
     "rehearsing/test_strides_of_layers.py::"

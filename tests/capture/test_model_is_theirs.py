@@ -359,6 +359,7 @@ def test_a_trace_keeps_no_tensor_alive() -> None:
     assert "linear" in str(trace)
 
 
+@pytest.mark.long
 def test_size_costs_no_memory() -> None:
     model = nn.Sequential(nn.Linear(1 << 14, 1 << 14), nn.ReLU()).to("meta")
     trace = sw.trace(model, f"f32[{2**40}, {2**14}]")

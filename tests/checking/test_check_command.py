@@ -218,6 +218,7 @@ def test_a_file_that_the_program_writes_is_not_written(tmp_path: Path) -> None:
     assert not seen.exists()
 
 
+@pytest.mark.long
 def test_three_notes_are_shown_and_all_of_them_with_verbose(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -162,6 +162,7 @@ def test_nothing_wrong_is_not_plain(folder: Path, capsys: Any) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_main_part_without_tensors(folder: Path, capsys: Any) -> None:
     assert main(["check", written(folder, PARTS + MAIN)]) == 1
     out = capsys.readouterr().out

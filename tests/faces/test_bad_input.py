@@ -218,6 +218,7 @@ def test_what_does_not_end_is_stopped(desk: Desk, case: str) -> None:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.long
 def test_a_call_of_c_that_does_not_end_is_stopped(desk: Desk) -> None:
     """It holds the interpreter's lock, so only its place can be told, and no trace."""
     lines = "sum(iter(int, 1))"

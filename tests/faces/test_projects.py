@@ -65,6 +65,7 @@ def run(folder: Path, line: str) -> Done:
     return shared().run(folder, *line.split())
 
 
+@pytest.mark.long
 def test_check_runs_every_model_of_a_folder_and_nothing_else(desk: Path) -> None:
     assert run(desk, "check -q .") == Done(0, "", "")
     (desk / "nets" / "wrong.py").write_text(MODEL.format(9))

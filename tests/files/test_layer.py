@@ -103,6 +103,7 @@ def fill(folder: Path) -> None:
         (folder / file).write_text(text)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.lists(change, max_size=12))
 def test_a_layer_is_seen_as_the_real_files_would_be(

@@ -95,6 +95,7 @@ def test_a_project_without_a_mistake_passes(tmp_path: Path) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.long
 def test_a_mistake_fails_and_is_shown_at_its_line(tmp_path: Path) -> None:
     create_project(tmp_path, 12)
     check, keep, tests = read_commands()

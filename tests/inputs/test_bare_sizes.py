@@ -84,6 +84,7 @@ def test_the_table_says_how_sizes_were_read(
     assert "f32[2, 1, 28, 28] (sizes without a dtype" in capfd.readouterr().out
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_a_finding_about_the_tensor(file: str) -> None:
     report = api.check_target(f"{file}:Net", "(1, 3, 224, 224)")
     assert [finding.code for finding in report.findings] == [

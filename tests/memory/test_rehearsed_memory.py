@@ -115,6 +115,7 @@ def test_a_step_that_fits(tmp_path: Path) -> None:
     assert kinds["inputs"] == 512 * 1000 * 4 + 512 * 8
 
 
+@pytest.mark.long
 def test_the_second_step_does_not_fit(tmp_path: Path) -> None:
     report = rehearse(
         tmp_path,

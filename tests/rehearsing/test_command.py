@@ -282,6 +282,7 @@ def test_a_script_that_ends_its_process_leaves_its_story(
     assert data["story"]["inner"][0]["total"] == 90
 
 
+@pytest.mark.long
 def test_a_script_that_holds_on_to_the_interpreter_is_ended(desk: Desk) -> None:
     end = "import ctypes, signal\nsignal.pthread_sigmask(0, [signal.SIGALRM])\n"
     end += "ctypes.PyDLL(None).sleep(60)\n"

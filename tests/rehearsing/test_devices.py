@@ -108,6 +108,7 @@ def test_on_one_device_it_is_whole(tmp_path: Path, capfd: object) -> None:
     assert "part 33 cuda:0 cuda:0" in capfd.readouterr().err  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_part_of_one_sample_breaks_batch_norm(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, split(3), device="2x cuda")
     (found,) = report.findings

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from shapewright.program.spans import Span
 from tests.rehearsing.rehearsed import moments, rehearsed
 
@@ -133,6 +135,7 @@ def test_the_last_epoch_comes_where_epochs_are_counted(
     assert "epoch 0\nepoch 1\nepoch 2\nepoch 99\nend" in said
 
 
+@pytest.mark.long
 def test_the_last_batch_breaks_at_the_line_of_the_module(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, script(tmp_path, count=993))
     (found,) = report.findings
@@ -141,6 +144,7 @@ def test_the_last_batch_breaks_at_the_line_of_the_module(tmp_path: Path) -> None
     assert (found.span.file.rpartition("/")[2], found.span.line) == ("train.py", 19)
 
 
+@pytest.mark.long
 def test_a_mistake_of_validation_is_found_at_its_line(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, script(tmp_path, lost="[:, None, :]"))
     assert {each.span.line for each in report.findings if each.span} == {25}

@@ -63,6 +63,7 @@ def test_traces_that_differ_are_not_equal() -> None:
     assert traces.lenet() != "a trace"
 
 
+@pytest.mark.long
 @given(nests)
 def test_any_nest_comes_back_as_it_was(nest: object) -> None:
     run = traces.Run("a.py", "x\n")

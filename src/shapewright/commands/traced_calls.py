@@ -57,6 +57,7 @@ def _copy_input(value: Any) -> Any:
     if not hasattr(value, "untyped_storage"):
         return value
     is_read = value.numel() <= MOST_ELEMENTS and not value.is_floating_point()
-    if is_read or str(value.layout) != "torch.strided":
+    is_plain = str(value.layout) == "torch.strided" and not value.is_nested
+    if is_read or not is_plain:
         return value.detach().clone().requires_grad_(value.requires_grad)
     return value.detach().to("meta").requires_grad_(value.requires_grad)
