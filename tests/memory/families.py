@@ -202,6 +202,50 @@ class Family:
 SCALARS = "a Python number is wrapped for a kernel: 8 bytes, and 4 in its dtype"
 
 
+class UNet(nn.Module):
+    """Convolutions down, transposed ones up, and a skip that is joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.GroupNorm(4, 16))
+        self.inner = nn.Conv2d(16, 32, 3, padding=1)
+        self.up = nn.ConvTranspose2d(32, 16, 2, stride=2)
+        self.out = nn.Conv2d(32, 4, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        skip = F.silu(self.down(x))
+        inner = F.silu(self.inner(F.avg_pool2d(skip, 2)))
+        return self.out(torch.cat([skip, self.up(inner)], dim=1))
+
+
+class GatedDecoder(nn.Module):
+    """A decoder with RMS norm, grouped heads, causal attention and a gated MLP."""
+
+    def __init__(self, width: int = 64, heads: int = 4) -> None:
+        super().__init__()
+        self.heads = heads
+        self.embed = nn.Embedding(500, width)
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.q = nn.Linear(width, width, bias=False)
+        self.kv = nn.Linear(width, width, bias=False)
+        self.gate = nn.Linear(width, 4 * width, bias=False)
+        self.up = nn.Linear(width, 4 * width, bias=False)
+        self.down = nn.Linear(4 * width, width, bias=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.embed(ids)
+        y = self.norm1(x)
+        q = self.q(y).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        k, v = self.kv(y).chunk(2, -1)
+        k, v = (t.unflatten(-1, (self.heads // 2, -1)).transpose(1, 2) for t in (k, v))
+        k, v = (t.repeat_interleave(2, dim=1) for t in (k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).flatten(2)
+        y = self.norm2(x)
+        x = x + self.down(F.silu(self.gate(y)) * self.up(y))
+        return F.linear(x, self.embed.weight)
+
+
 def _draw_ids(*shape: int) -> Tensor:
     return torch.randint(0, 500, shape)
 
@@ -219,7 +263,8 @@ FAMILIES = {
     "torch-encoder": Family(TorchEncoder, (torch.randn(8, 32, 64),), 12, SCALARS),
     "autoencoder": Family(Autoencoder, (torch.randn(128, 64),), 12, SCALARS),
     "residual-net": Family(
-        ResidualNet, (torch.randn(8, 3, 32, 32),), 600_000,
-        "oneDNN's convolution_backward: the gradient in its own layout",
+        ResidualNet, (torch.randn(8, 3, 32, 32),), 256, "batch norm's backward: sums"
     ),
+    "unet": Family(UNet, (torch.randn(4, 3, 32, 32),), 64, SCALARS),
+    "decoder": Family(GatedDecoder, (_draw_ids(8, 48),), 12, SCALARS),
 }  # fmt: skip

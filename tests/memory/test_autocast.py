@@ -19,6 +19,7 @@ from memory.families import (
     ResidualMlp,
 )
 from memory.test_real_allocations import (
+    CONVOLUTIONS,
     check_equal,
     find_phase_peaks,
     measure_training,
@@ -28,12 +29,10 @@ from shapewright.engine.autocast_kernels import use_autocast
 from shapewright.engine.dispatch_keys import list_kernels
 from shapewright.inputs.errors import InputError
 
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm")
-"""oneDNN's products in bfloat16 have scratch that depends on the CPU."""
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::mean", *CONVOLUTIONS)
+"""Kernels with scratch in bfloat16 that depends on the CPU."""
 
 SCRATCH = {
-    "conv": (600_000, "oneDNN's convolutions: operands in their own layout"),
-    "residual-net": (600_000, "oneDNN's convolutions: operands in their own layout"),
     "torch-encoder": (1024, "layer norm's backward: sums"),
     "autoencoder": (10_000, "the sum of one loss in bfloat16"),
 }

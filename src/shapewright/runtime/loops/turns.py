@@ -83,6 +83,9 @@ MOST = 6
 PATIENT = 16
 """Turns of a loop that only calls a model: its results may be counted afterwards."""
 
+PATIENT_FOR_MEMORY = 4
+"""The same where a script runs for its memory: another run has told the rest."""
+
 
 class Turns(RunningLoop):
     """The iterations of one loop."""
@@ -241,7 +244,8 @@ class Turns(RunningLoop):
         if self.stage.hurried and (self.trains or self.loads):
             return not self.growing.lists.held or self.ran >= FEWEST
         if not (self.trains or self.loads):
-            return self.calls and self.ran >= PATIENT and self.can_leave_out()
+            patient = PATIENT if self.stage.memory is None else PATIENT_FOR_MEMORY
+            return self.calls and self.ran >= patient and self.can_leave_out()
         if self.ran < self.least():
             return False
         return not self.fresh or self.ran >= MOST

@@ -29,6 +29,7 @@ from shapewright.engine.private import (
     get_autograd_node,
     get_sequence_number,
 )
+from shapewright.engine.quick_kernels import compute_quickly
 from shapewright.record.memory import (
     ACTIVATIONS,
     ALLOCATE,
@@ -179,7 +180,7 @@ class StorageEvents(TorchDispatchMode):
             args[0].add_(args[1])
             return args[0]
         converted = self._convert_operands(func, tensors) if self.has_host else []
-        output = func(*args, **kwargs)
+        output = compute_quickly(func, args, kwargs)
         if func in LOSSES:
             output = self._keep_elements(func, args, output)
         if isinstance(output, torch.Tensor | tuple | list):

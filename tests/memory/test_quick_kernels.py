@@ -1,0 +1,125 @@
+"""What is answered without torch's kernels for meta tensors is what these return."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+from shapewright.engine.quick_kernels import _KERNELS, LEFT, compute_quickly
+
+ATEN: Any = torch.ops.aten
+DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+
+
+def draw(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def describe(value: Any) -> Any:
+    """What a user would notice of a result: sizes, dtypes, strides and bytes."""
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage().nbytes()
+        return tuple(value.shape), value.dtype, value.stride(), storage, value.device
+    if isinstance(value, tuple | list):
+        return [describe(item) for item in value]
+    return value
+
+
+def list_calls(dtype: torch.dtype, shape: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    """A call of each kernel, and calls that are no business of a kernel's."""
+    x, y = draw(shape, dtype), draw(shape, dtype)
+    mask = draw(shape, torch.bool)
+    width = shape[-1:]
+    weight, bias = draw(width, dtype), draw(width, dtype)
+    mean = draw((*shape[:-1], 1), torch.float32 if x.itemsize == 2 else dtype)
+    flat = x.reshape(-1, shape[-1])
+    other = torch.float32 if dtype != torch.float32 else torch.float64
+    calls = [
+        (ATEN.native_layer_norm.default, x, width, weight, bias, 1e-5),
+        (ATEN.native_layer_norm.default, x, width, None, None, 1e-5),
+        (ATEN.native_layer_norm.default, x, shape, None, None, 1e-5),
+        (ATEN.native_dropout.default, x, 0.5, True),
+        (ATEN.native_dropout.default, x, 0.5, False),
+        (ATEN.native_dropout_backward.default, x, mask, 2.0),
+        (ATEN.addmm.default, bias, flat, draw((shape[-1], shape[-1]), dtype)),
+        (ATEN.addmm.default, draw((5,), dtype), flat, draw((5, shape[-1]), dtype).t()),
+        (ATEN._foreach_sqrt.default, [x, weight]),
+        (ATEN.zeros_like.default, x),
+        (ATEN.pow.Tensor_Scalar, x, 3),
+        (ATEN.mul.Tensor, x, draw(width, dtype)),
+        (ATEN.mul.Tensor, x, draw((), dtype)),
+        (ATEN.mul.Tensor, draw((), dtype), x),
+        (ATEN.add.Tensor, x, draw(shape, other)),
+        (ATEN.add.Tensor, x, 2),
+        (ATEN.add.Tensor, x.t() if x.dim() == 2 else x, 2.0),
+        (ATEN.div.Tensor, mask, 2.0),
+    ]
+    for wanted in itertools.product([True, False], repeat=3):
+        calls.append(
+            (ATEN.native_layer_norm_backward.default,
+             y, x, width, mean, mean, weight, bias, list(wanted))
+        )  # fmt: skip
+    for func, kernel in _KERNELS.items():
+        name = kernel.__name__
+        if name == "_answer_unary" and func._schema.name != "aten::pow":
+            extra = (2.0,) if "mul" in str(func) else ()
+            calls += [(func, x, *extra), (func, x.transpose(0, -1), *extra)]
+        elif name == "_answer_binary":
+            calls += [(func, x, y), (func, x, 0.5), (func, x, y.transpose(0, -1).clone()
+                                                     .transpose(0, -1))]  # fmt: skip
+        elif name == "_copy_plainly":
+            calls.append((func, x.transpose(0, -1)))
+    for func in (ATEN.tanh_backward.default, ATEN.sigmoid_backward.default,
+                 ATEN.gelu_backward.default, ATEN.silu_backward.default):  # fmt: skip
+        calls.append((func, x, y))
+    calls.append((ATEN.threshold_backward.default, x, y, 0))
+    return calls
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 5), (1, 1), (4,), (2, 1, 3)], ids=str)
+def test_quick_results_are_torchs(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    answered = 0
+    for func, *args in list_calls(dtype, shape):
+        kernel = _KERNELS[func]
+        answered += kernel(*args) is not LEFT
+        quick = describe(compute_quickly(func, tuple(args), {}))
+        assert quick == describe(func(*args)), (func, args)
+    assert answered >= 30
+
+
+def test_lists_in_place_are_left_as_they_are() -> None:
+    for func, kernel in _KERNELS.items():
+        if kernel.__name__ != "_update_lists":
+            continue
+        lists = [[draw((3, 4), torch.float32), draw((2,), torch.float32)]
+                 for _ in range(3)]  # fmt: skip
+        args: list[Any] = []
+        for argument in func._schema.arguments:
+            kind = str(argument.type)
+            if "Tensor" in kind:
+                args.append(lists[len(args)])
+            elif kind.startswith("List"):
+                args.append([1.0, 2.0])
+            elif not argument.has_default_value():
+                args.append(2.0)
+        before = [(describe(item), id(item)) for item in lists[0]]
+        assert kernel(*args) is None, func
+        assert func(*args) is None, func
+        assert [(describe(item), id(item)) for item in lists[0]] == before
+
+
+def test_other_dtypes_and_sizes_are_left_to_torch() -> None:
+    x = draw((2, 3), torch.float32)
+    with pytest.raises(RuntimeError, match=r"reduction dim|size|shape"):
+        compute_quickly(ATEN.addmm.default, (x, x, x), {})
+    with pytest.raises(RuntimeError, match="normalized_shape"):
+        compute_quickly(ATEN.native_layer_norm.default, (x, [4], None, None, 1e-5), {})
+    ids = torch.zeros(2, 3, dtype=torch.long, device="meta")
+    assert compute_quickly(ATEN.add.Tensor, (ids, 0.5), {}).dtype == torch.float32
+    assert compute_quickly(ATEN.add.Tensor, (x, 1j), {}).dtype == torch.complex64
+    real = torch.ones(2)
+    assert compute_quickly(ATEN.add.Tensor, (real, 1.0), {}).tolist() == [2, 2]
