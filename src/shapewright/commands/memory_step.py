@@ -155,11 +155,12 @@ class MeasuredStep:
         training = self.request.training
         optimizer = self.request.optimizer
         name = optimizer.__name__ if optimizer is not None and training else ""
-        reserved = total = None
+        reserved = total = allocated = None
         history: tuple[AllocatorAction, ...] = ()
         if device.capability is not None:
-            allocator = replay_allocator(events.events)
+            allocator = replay_allocator(events.events, events.steps)
             reserved, history = allocator.reserved, tuple(allocator.history)
+            allocated = allocator.most_allocated
             total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
         return Memory(
             self.name,
@@ -179,6 +180,7 @@ class MeasuredStep:
             autocast=self.options.autocast or "",
             allocator=history,
             estimate=self._estimate(events),
+            allocated=allocated,
         )
 
     def _estimate(self, events: MemoryEvents) -> StepEstimate | None:

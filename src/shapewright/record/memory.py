@@ -243,7 +243,9 @@ class Memory:
         memory.total.low, memory.total.high
         memory.peak.kinds["activations"]
 
-    `reserved` and `total` are None on the CPU, which has no caching allocator.
+    `allocated` is what torch's allocator counts of the tensors at most: where less than
+    1 MiB of a segment is left over, it belongs to the tensor. This, `reserved` and
+    `total` are None on the CPU, which has no caching allocator.
     `capacity` is what the device has, at least and at most, None on the CPU; `verdict`
     is "fits", "tight" (it depends on what is not known), "does not fit", or empty, also
     for a step that did not end.
@@ -274,6 +276,7 @@ class Memory:
     what_if: tuple[RehearsedChange, ...] | None = None
     allocator: tuple[AllocatorAction, ...] = ()
     estimate: StepEstimate | None = None
+    allocated: int | None = None
 
     @property
     def flops(self) -> int:
@@ -309,6 +312,7 @@ class Memory:
             "complete": self.complete,
             "error": None if error is None else f"{error.message}",
             "tensors": self.peak.bytes,
+            "allocated": self.allocated,
             "reserved": self.reserved,
             "total": None if self.total is None else describe_total(self.total),
             "capacity": None if self.capacity is None else list(self.capacity),

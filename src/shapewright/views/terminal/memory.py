@@ -161,9 +161,12 @@ def _format_total(memory: Memory | RehearsedMemory, terminal: Terminal) -> list[
     if memory.total is None or memory.reserved is None:
         return lines
     total = memory.total
-    lines += label_text(
-        "reserved", f"{format_nbytes(memory.reserved)} by torch's allocator", terminal
-    )
+    reserved = f"{format_nbytes(memory.reserved)} by torch's allocator"
+    if memory.allocated is not None:
+        allocated = format_nbytes(memory.allocated)
+        if allocated != format_nbytes(memory.peak.bytes):
+            reserved += f", which counts {allocated} as allocated"
+    lines += label_text("reserved", reserved, terminal)
     lines += label_text(
         "in all",
         f"{format_nbytes(total.low)} to {format_nbytes(total.high)}, with a CUDA"
