@@ -39,7 +39,7 @@ class PublishedFigure:
     """A figure as its source prints it, and the program that it is of.
 
     `beyond` are bytes that the source subtracts; `context` is what it says that a CUDA
-    context takes, in `unit`.
+    context takes, in `unit`. `first` and `now` are errors of predictions, in percent.
     """
 
     name: str
@@ -54,6 +54,7 @@ class PublishedFigure:
     context: float = 0.0
     torch: str = ""
     first: float | None = None
+    now: float | None = None
     cause: str = ""
 
     @property

@@ -1,6 +1,8 @@
 """BERT-large for classification, 512 tokens, attention written out.
 
-AdamW takes one parameter after the other, as the Trainer of that time.
+AdamW takes one parameter after the other, as the Trainer of that time. What torch 1.10
+did otherwise than later versions is here: softmax keeps its input for backward, too
+(its backward took it until 1.11), and `zero_grad()` keeps the gradients.
 
 Variants: `weights`, `step` (batch 4), `accumulate` (a step after four batches of 1),
 `checkpoints` (the same, each layer computes again in backward).
@@ -12,6 +14,24 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification
 
 VARIANT = sys.argv[1]
+
+
+class Softmax(torch.autograd.Function):
+    """Softmax over the last dim as autograd had it in torch 1.10."""
+
+    @staticmethod
+    def forward(ctx, scores):
+        weights = torch.softmax(scores, dim=-1)
+        ctx.save_for_backward(scores, weights)
+        return weights
+
+    @staticmethod
+    def backward(ctx, grad):
+        scores, weights = ctx.saved_tensors
+        return torch._softmax_backward_data(grad, weights, -1, scores.dtype)
+
+
+torch.nn.functional.softmax = lambda scores, **options: Softmax.apply(scores)
 config = BertConfig(
     hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
     intermediate_size=4096, vocab_size=30522,
@@ -31,4 +51,4 @@ if VARIANT != "weights":
         loss.backward()
         if (number + 1) % PARTS == 0:
             optimizer.step()
-            model.zero_grad(set_to_none=False)  # as zero_grad() was before torch 2.0
+            model.zero_grad(set_to_none=False)
