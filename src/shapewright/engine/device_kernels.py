@@ -67,8 +67,8 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
             _register_kernel(library, "rms_norm", _normalize_fused)
             assert library.m is not None
             library.m.impl("_fused_rms_norm", "Meta", _describe_fused_norm)
-            _support_meta(stack, "_get_foreach_kernels_supported_devices")
-        _support_meta(stack, "_get_fused_kernels_supported_devices")
+            _add_meta_devices(stack, "_get_foreach_kernels_supported_devices")
+        _add_meta_devices(stack, "_get_fused_kernels_supported_devices")
         assert library.m is not None
         for name in _UPDATES:
             library.m.impl(name, "Meta", _update_in_place)
@@ -152,7 +152,7 @@ def _is_surely_laid_out(args: tuple[Any, ...]) -> bool:
     return bool(args[-1] == 1 or args[0].dtype == torch.float32)  # the groups
 
 
-def _support_meta(stack: ExitStack, name: str) -> None:
+def _add_meta_devices(stack: ExitStack, name: str) -> None:
     """Add meta tensors to the devices that a function of torch lists: those on which
     optimizers and `clip_grad_norm_` choose `foreach`, or take `fused=True`.
     """

@@ -52,7 +52,7 @@ def fit_formula(
         if nbytes is None:
             return None
         seen[point] = Fraction(nbytes)
-    terms = _interpolate(grids, seen)
+    terms = _find_terms(grids, seen)
     if any(value.denominator != 1 for value in terms.values()):
         return None
     whole = {powers: int(value) for powers, value in terms.items() if value}
@@ -63,7 +63,7 @@ def fit_formula(
     return formula if measure(named) == formula.compute(**named) else None
 
 
-def _interpolate(
+def _find_terms(
     grids: list[list[int]], seen: Mapping[tuple[int, ...], Fraction]
 ) -> dict[tuple[int, ...], Fraction]:
     """Return the coefficients, by powers of the letters, of the polynomial through all
@@ -73,7 +73,7 @@ def _interpolate(
         return {(): seen[()]}
     first, *rest = grids
     by_size = [
-        _interpolate(rest, {point[1:]: v for point, v in seen.items() if point[0] == x})
+        _find_terms(rest, {point[1:]: v for point, v in seen.items() if point[0] == x})
         for x in first
     ]
     terms: dict[tuple[int, ...], Fraction] = {}

@@ -172,7 +172,7 @@ MOST_BUCKET = 25
 """MiB of the others, without `bucket_cap_mb`."""
 
 
-def _plan_buckets(parameters: Sequence[Any], most: float) -> list[Bucket]:
+def _list_buckets(parameters: Sequence[Any], most: float) -> list[Bucket]:
     """Return the buckets in which gradients are sent, those of the last layers first.
 
     As `compute_bucket_assignment_by_size` in torch's reducer.cpp: a bucket is full with
@@ -245,7 +245,7 @@ class _Distributed(nn.Module):
         if self._recorder is not None and not gradient_as_bucket_view:
             trained = [parameter for parameter in kept if parameter.requires_grad]
             most = MOST_BUCKET if bucket_cap_mb is None else bucket_cap_mb
-            self._buckets = self._recorder.hold_buckets(_plan_buckets(trained, most))
+            self._buckets = self._recorder.hold_buckets(_list_buckets(trained, most))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._pre_forward(*args, **kwargs)
