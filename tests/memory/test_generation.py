@@ -16,6 +16,7 @@ import shapewright as sw
 from memory.test_real_allocations import profile_peaks, sum_storages
 from shapewright.inputs.errors import InputError
 from shapewright.record.memory import DECODE, LAST_TOKEN, PREFILL, Generation, Memory
+from shapewright.runtime.memory.generation import _count_bytes
 
 
 class Block(nn.Module):
@@ -204,3 +205,23 @@ def test_parameters_loaded_in_bfloat16_count_in_it() -> None:
     model = nn.Linear(512, 512, bias=False).to(torch.bfloat16)
     memory = sw.memory(model, "bf16[4, 512]", training=False)
     assert memory.peak.kinds["parameters"] == 512 * 512 * 2
+
+
+@pytest.mark.zoo
+@pytest.mark.parametrize("name", ["Llama", "Mistral", "Gemma2"])
+def test_the_cache_of_transformers_is_that_of_a_real_generation(name: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    options: dict[str, Any] = {} if name == "Llama" else {"sliding_window": 24}
+    config = getattr(transformers, f"{name}Config")(
+        hidden_size=64, num_hidden_layers=2, num_attention_heads=4, head_dim=16,
+        num_key_value_heads=2, intermediate_size=64, vocab_size=100, **options,
+    )  # fmt: skip
+    model = getattr(transformers, f"{name}ForCausalLM")(config).eval()
+    generation = get_generation(sw.memory(model, "i64[2, 16]", generate=30))
+    cache: Any = None
+    step = torch.zeros(2, 16, dtype=torch.int64)
+    with torch.no_grad():
+        for _ in range(30):
+            output = model(step, past_key_values=cache, use_cache=True)
+            cache, step = output.past_key_values, step[:, :1]
+    assert generation.cache == _count_bytes(cache)
