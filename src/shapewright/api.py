@@ -510,6 +510,8 @@ def memory(
     largest_batch: bool = False,
     autocast: str | None = None,
     what_if: bool | str | Sequence[str] = False,
+    generate: int = 0,
+    formula: bool = False,
     **kwargs: Any,
 ) -> Memory:
     """What a step of a model takes, before any of it is allocated.
@@ -533,7 +535,10 @@ def memory(
     what the model itself says is followed anyway. `what_if` are changes that are run as
     well, for `memory.what_if`: ``"bf16"``, ``"checkpoint:Block"``, ``"B=32"``,
     ``"accumulate=4"``, ``"no-foreach"``, ``"offload-optimizer"``, an optimizer, or
-    several with commas between; true is for those that may help.
+    several with commas between; true is for those that may help. With `generate`, so
+    many tokens follow the prompt that is given, instead of a step: `memory.generation`
+    has the bytes of the cache. `formula` asks for the bytes at the peak as a polynomial
+    in the letters of the inputs, `memory.formula`, by some runs more.
 
     Nothing of the model is changed. What the program raises is `memory.events.error`.
     Raises `InputError` for a spec, an optimizer or a device that is not known.
@@ -544,8 +549,9 @@ def memory(
     refuse_target("memory", target)
     refuse_arguments("memory", target, args, kwargs)
     settings = MemoryOptions(
-        optimizer, device, training, largest_batch, loss, autocast, list_texts(what_if)
-    )
+        optimizer, device, training, largest_batch, loss, autocast, list_texts(what_if),
+        generate=generate, formula=formula,
+    )  # fmt: skip
     return measure_model(target, args, kwargs, settings)
 
 
@@ -604,6 +610,8 @@ def measure_target(
     autocast: str | None = None,
     what_if: Sequence[str] | None = None,
     must_fit: bool = False,
+    generate: int = 0,
+    formula: bool = False,
     timeout: float | None = None,
     files: ProgramFiles | None = None,
 ) -> Memory:
@@ -622,7 +630,9 @@ def measure_target(
         largest_batch,
         autocast=autocast,
         what_if=None if what_if is None else tuple(what_if),
-        must_fit=must_fit,
+        must_fit=must_fit and not generate,
+        generate=generate,
+        formula=formula,
     )
     return measure_command(target, spec, settings, timeout, arguments, files)
 

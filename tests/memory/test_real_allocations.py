@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import bisect
 import gc
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -54,7 +56,7 @@ CONVOLUTIONS = (
 def measure_training(
     model: nn.Module,
     inputs: tuple[Any, ...],
-    kind: type,
+    kind: Any,
     scratch_of: tuple[str, ...] = CONVOLUTIONS,
 ) -> dict[str, int]:
     """Return the most bytes in each phase of a second, real step.
@@ -153,6 +155,23 @@ def test_a_training_step(name: str, optimizer: str) -> None:
     memory = sw.memory(model, *family.inputs, optimizer=optimizer)
     assert memory.complete
     real = measure_training(model, family.inputs, OPTIMIZERS[optimizer])
+    check_equal(family, find_phase_peaks(memory), real)
+
+
+@pytest.mark.parametrize("name", ["adamw", "adam", "sgd", "adagrad"])
+def test_a_fused_optimizer(name: str) -> None:
+    """One kernel for all parameters, which needs no temporary tensors."""
+    family = FAMILIES["mlp"]
+    model = family.build()
+    memory = sw.memory(model, *family.inputs, optimizer=f"{name}(fused=True)")
+    assert memory.complete
+    kinds: dict[str, Any] = {
+        "adamw": torch.optim.AdamW, "adam": torch.optim.Adam,
+        "sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad,
+    }  # fmt: skip
+    real = measure_training(model, family.inputs, partial(kinds[name], fused=True))
+    cause = "the counts of steps are added to in a second list of numbers"
+    family = replace(family, scratch=16, cause=cause)
     check_equal(family, find_phase_peaks(memory), real)
 
 

@@ -183,7 +183,6 @@ def test_optimizers_of_torch(name: str, device: str) -> None:
         ({"optimizer": "sgd(lr=x)"}, "options that are no literals"),
         ({"optimizer": "sgd(speed=1)"}, "unexpected keyword argument 'speed'"),
         ({"optimizer": "lbfgs"}, "it calls the model from inside its step"),
-        ({"optimizer": "adamw(fused=True)"}, "fused optimizers are not followed"),
         ({"device": "H1000"}, "no device `H1000` is known"),
         ({"device": "2x H100 80GB"}, "`memory` is of one GPU"),
         ({"device": "mps"}, "no memory is known for `mps` yet"),

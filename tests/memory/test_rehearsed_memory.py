@@ -596,3 +596,64 @@ def test_a_step_without_a_module_has_activations(tmp_path: Path) -> None:
         head="import torch\n",
     )
     assert "activations 9.2 GiB" in find_shortage(report).lines[0]
+
+
+def test_weights_that_are_cast_on_the_device_are_freed(tmp_path: Path) -> None:
+    """`model.to("cuda")`, then `.to(torch.bfloat16)`: the first weights are gone."""
+    head = "import torch\nfrom torch import nn\n"
+    text = """
+        model = nn.Linear(1000, 1000, bias=False)
+        model.to("cuda")
+        model.to(torch.bfloat16)
+        x = torch.zeros(1, 1000, dtype=torch.bfloat16, device="cuda")
+        model(x).sum().backward()
+        """
+    memory = get_memory(rehearse(tmp_path, text, head=head))
+    assert memory.peak.phase == SETUP, "the cast holds both"
+    assert memory.peak.bytes == round_up(4_000_000) + round_up(2_000_000)
+    live: dict[int, int] = {}
+    for event in memory.run.events.events:
+        if event.phase == BACKWARD:
+            break
+        live[event.storage] = event.bytes
+    assert sum(live.values()) < 2_100_000
+
+
+def round_up(size: int) -> int:
+    return -(-size // 512) * 512
+
+
+DISTRIBUTED = """
+    from torch.nn.parallel import DistributedDataParallel
+    torch.distributed.init_process_group("gloo", rank=0, world_size=2)
+    layers = [nn.Linear(2000, 2000).to(0) for _ in range(20)]
+    model = DistributedDataParallel(nn.Sequential(*layers), device_ids=[0]{more})
+    """
+LAYERS = 20 * (round_up(2000 * 2000 * 4) + round_up(2000 * 4))
+
+
+def test_gradients_under_ddp_are_there_twice(tmp_path: Path) -> None:
+    """What the reducer sends is copied into buckets, besides `.grad`."""
+    text = dedent(DISTRIBUTED).format(more="")
+    memory = get_memory(rehearse(tmp_path, text, "V100"))
+    assert memory.peak.kinds["parameters"] == LAYERS
+    assert 0 <= memory.peak.kinds["gradients"] - 20 * 4 * (2000 * 2000 + 2000) < 20_000
+    text += "model(torch.randn(20, 2000).to(0)).sum().backward()\n"
+    memory = get_memory(rehearse(tmp_path, text, "V100"))
+    assert abs(memory.peak.kinds["gradients"] - 2 * LAYERS) < 40_000
+
+
+def test_gradients_that_are_views_of_buckets_are_there_once(tmp_path: Path) -> None:
+    text = dedent(DISTRIBUTED).format(more=", gradient_as_bucket_view=True")
+    text += "model(torch.randn(20, 2000).to(0)).sum().backward()\n"
+    memory = get_memory(rehearse(tmp_path, text, "V100"))
+    assert memory.peak.kinds["gradients"] == LAYERS
+
+
+def test_a_block_has_what_is_left_of_its_segment(tmp_path: Path) -> None:
+    """`max_memory_allocated` counts blocks: 16,000,000 bytes take all of 16 MiB."""
+    text = "layers = [nn.Linear(2000, 2000).to(device) for _ in range(20)]"
+    memory = get_memory(rehearse(tmp_path, text, "V100"))
+    assert memory.peak.bytes == LAYERS
+    assert memory.allocated is not None
+    assert memory.allocated // 10**6 == 335  # what a tutorial of torch prints

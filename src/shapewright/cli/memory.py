@@ -60,6 +60,20 @@ def add_arguments(parser: Parser) -> None:
         help="find the largest batch that fits on the device, in at most six runs",
     )
     add(
+        "--generate",
+        type=int,
+        default=0,
+        metavar="N",
+        help="instead of a step, generate N tokens after the prompt that -i gives, by "
+        "a model that returns its cache, and say what the cache takes",
+    )
+    add(
+        "--formula",
+        action="store_true",
+        help="say the bytes at the peak as a formula in the letters of -i, by a few "
+        "runs more",
+    )
+    add(
         "--what-if",
         action="append",
         metavar="CHANGES",
@@ -159,6 +173,8 @@ def _measure_target(options: argparse.Namespace, folder: str | None) -> Memory:
             if options.what_if is None
             else [*filter(None, options.what_if)],
             must_fit=True,
+            generate=options.generate,
+            formula=options.formula,
             timeout=options.timeout,
             files=shared.build_file_handling(options, folder),
         )

@@ -53,6 +53,7 @@ def measure_command(
     from shapewright.runtime.model_building import build_without_data
     from shapewright.runtime.restore.process_state import guard_surroundings
 
+    _refuse_options(options)
     parsed = parse_target(target, arguments)
     input_spec = parse_spec(spec) if spec is not None else None
     device = find_memory_device(options.device)
@@ -99,6 +100,7 @@ def measure_model(
     options: MemoryOptions,
 ) -> Memory:
     """Return the memory of a step of a live model, which is not touched."""
+    _refuse_options(options)
     device = find_memory_device(options.device)
     request = _build_request(options, device)
     module = target if hasattr(target, "named_modules") else None
@@ -108,6 +110,16 @@ def measure_model(
         target, from_arguments(args, kwargs), request, device, name, options
     )
     return measure_with_changes(step, ())
+
+
+def _refuse_options(options: MemoryOptions) -> None:
+    """Raise `InputError` for options of which one leaves the other no meaning."""
+    from shapewright.inputs.errors import InputError
+
+    if options.generate < 0:
+        raise InputError(f"{options.generate} tokens cannot be generated")
+    if options.generate and options.what_if is not None:
+        raise InputError("changes are tried on a step, not on a generation")
 
 
 def _build_request(options: MemoryOptions, device: MemoryDevice) -> StepRequest:
@@ -128,15 +140,18 @@ def _build_request(options: MemoryOptions, device: MemoryDevice) -> StepRequest:
                 f"autocast is in bf16 or fp16, not in `{options.autocast}`"
             )
     return StepRequest(
-        kind, settings, loss=options.loss, capability=device.capability, autocast=dtype
-    )
+        kind, settings, loss=options.loss, capability=device.capability,
+        autocast=dtype, tokens=options.generate,
+    )  # fmt: skip
 
 
 def _choose_mode(
     request: StepRequest, module: Any, training: bool | None
 ) -> StepRequest:
     """Return the request with the stated mode, or else that of the model."""
-    if training is None:
+    if request.tokens:
+        training = False
+    elif training is None:
         training = True if module is None else bool(module.training)
     return replace(request, training=training)
 

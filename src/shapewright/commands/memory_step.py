@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from shapewright.analysis.memory.largest_batch import (
     estimate_events,
     find_largest_batch,
 )
+from shapewright.analysis.memory.peak_formulas import fit_formula
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
 from shapewright.analysis.memory.roofline import estimate_step
 from shapewright.commands.memory_devices import MemoryDevice
@@ -43,7 +44,9 @@ class MemoryOptions:
     the model is in; in evaluation only forward runs. `loss` computes a loss of the
     output. `autocast` is "bf16" or "fp16" for autocast around forward and the loss,
     None for none. `what_if` are changes that are run as well; empty for those that may
-    help, None for none. `must_fit` asks for these if the step does not fit.
+    help, None for none. `must_fit` asks for these if the step does not fit. With
+    `generate`, so many tokens follow the inputs instead of a step. `formula` asks for
+    the bytes at the peak as a formula in the letters of the inputs.
     """
 
     optimizer: str = DEFAULT_OPTIMIZER
@@ -54,6 +57,8 @@ class MemoryOptions:
     autocast: str | None = None
     what_if: tuple[str, ...] | None = None
     must_fit: bool = False
+    generate: int = 0
+    formula: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +75,32 @@ class MeasuredStep:
     def measure(self, notes: tuple[str, ...]) -> Memory:
         """Return the memory at the stated sizes, and the largest batch if asked."""
         letter = self._find_batch() if self.options.largest_batch else ""
+        if self.options.formula and not self.feeding.letters:
+            self.feeding.freed()  # which says how letters are written
         memory = self.run({}, notes)
+        if self.options.formula and memory.complete:
+            memory = self._find_formula(memory)
         if not letter or not memory.complete:
             return memory
         return replace(memory, largest_batch=self._find_largest(letter, memory))
+
+    def _find_formula(self, memory: Memory) -> Memory:
+        """Return the memory with the formula of its peak, or a note that none fits."""
+
+        def measure(sizes: Mapping[str, int]) -> int | None:
+            args, kwargs = self.feeding.arguments(sizes)
+            events = record_steps(self.target, args, kwargs, self.request)
+            return None if events.error is not None else find_peak(events).bytes
+
+        from shapewright.runtime.memory.steps import record_steps
+
+        batch = self.get_batch_letter()
+        formula = fit_formula(self.feeding.letters, measure, batch)
+        if formula is not None:
+            return replace(memory, formula=formula)
+        letters = " and ".join(f"`{name}`" for name in self.feeding.letters)
+        note = f"no polynomial in {letters} is the peak at all sizes that were tried"
+        return replace(memory, notes=(*memory.notes, note))
 
     def _find_batch(self) -> str:
         """Return the letter of the batch; raise `InputError` if there is none."""
@@ -150,16 +177,18 @@ class MeasuredStep:
     ) -> Memory:
         """Return everything that follows from the events."""
         device = self.device
+        notes = (*notes, *self._list_left_out(events))
         granularity = 1 if device.capability is None else SMALLEST
         peak = find_peak(events, granularity)
         training = self.request.training
         optimizer = self.request.optimizer
         name = optimizer.__name__ if optimizer is not None and training else ""
-        reserved = total = None
+        reserved = total = allocated = None
         history: tuple[AllocatorAction, ...] = ()
         if device.capability is not None:
-            allocator = replay_allocator(events.events)
+            allocator = replay_allocator(events.events, events.steps)
             reserved, history = allocator.reserved, tuple(allocator.history)
+            allocated = allocator.most_allocated
             total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
         return Memory(
             self.name,
@@ -179,6 +208,7 @@ class MeasuredStep:
             autocast=self.options.autocast or "",
             allocator=history,
             estimate=self._estimate(events),
+            allocated=allocated,
         )
 
     def _estimate(self, events: MemoryEvents) -> StepEstimate | None:
@@ -186,6 +216,19 @@ class MeasuredStep:
         if self.device.rates is None or events.error is not None:
             return None
         return estimate_step(events, self.device.rates)
+
+    def _list_left_out(self, events: MemoryEvents) -> Iterator[str]:
+        """Yield notes on what of a generation did not run."""
+        generation = events.generation
+        if generation is None:
+            return
+        if len(self.feeding.specs) > 1 or len(self.feeding.kwargs) > 1:
+            yield "inputs besides the prompt are given with the prompt only"
+        if generation.tokens > 4 and self.device.capability is not None:
+            yield (
+                "the prompt, three tokens and the last one ran; the caches of those "
+                "between may leave gaps, for which the allocator reserves more"
+            )
 
     def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:
         """Return notes on what a GPU's libraries allocate and nobody publishes."""

@@ -16,7 +16,8 @@ Private torch API that is used here, and why:
   collected.
 - `torch.utils._foreach_utils._get_foreach_kernels_supported_devices`: the list of
   devices on which optimizers take their `foreach` form; there is no public switch that
-  also concerns `clip_grad_norm_`.
+  also concerns `clip_grad_norm_`. `_get_fused_kernels_supported_devices` beside it:
+  those on which they take `fused=True`.
 """
 
 from __future__ import annotations
@@ -66,9 +67,24 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
             _register_kernel(library, "rms_norm", _normalize_fused)
             assert library.m is not None
             library.m.impl("_fused_rms_norm", "Meta", _describe_fused_norm)
-            _use_foreach(stack)
+            _add_meta_devices(stack, "_get_foreach_kernels_supported_devices")
+        _add_meta_devices(stack, "_get_fused_kernels_supported_devices")
+        assert library.m is not None
+        for name in _UPDATES:
+            library.m.impl(name, "Meta", _update_in_place)
         _register_kernel(library, "scaled_dot_product_attention", attend)
         yield
+
+
+_UPDATES = (
+    "_fused_sgd_", "_fused_sgd_.tensor_lr", "_fused_adagrad_",
+    "_fused_adagrad_.tensor_lr",
+)  # fmt: skip
+"""Steps of optimizers in one kernel, of which meta tensors have none (2.13)."""
+
+
+def _update_in_place(*args: Any, **kwargs: Any) -> None:
+    """Step in place, without temporary tensors."""
 
 
 def _register_kernel(
@@ -136,13 +152,14 @@ def _is_surely_laid_out(args: tuple[Any, ...]) -> bool:
     return bool(args[-1] == 1 or args[0].dtype == torch.float32)  # the groups
 
 
-def _use_foreach(stack: ExitStack) -> None:
-    """Let optimizers and `clip_grad_norm_` choose `foreach` for meta tensors."""
+def _add_meta_devices(stack: ExitStack, name: str) -> None:
+    """Add meta tensors to the devices that a function of torch lists: those on which
+    optimizers and `clip_grad_norm_` choose `foreach`, or take `fused=True`.
+    """
 
     def add_meta(original: Callable[[], list[str]]) -> Callable[[], list[str]]:
         return lambda: [*original(), "meta"]
 
-    name = "_get_foreach_kernels_supported_devices"
     for path in ("torch.utils._foreach_utils", "torch.optim.optimizer"):
         module = import_module(path)  # `torch.optim` hides its submodule of that name
         if name in vars(module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from shapewright.findings.finding import Finding
@@ -15,16 +15,21 @@ ACTIVATIONS = "activations"
 BUFFERS = "buffers"
 INPUTS = "inputs"
 TEMPORARY = "temporary"
+CACHE = "cache"
 
 KINDS = (
-    PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, BUFFERS, INPUTS, TEMPORARY,
+    PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, BUFFERS, INPUTS, CACHE, TEMPORARY,
 )  # fmt: skip
 """What a storage holds: `activations` are what autograd saved for backward, `buffers`
-also tensors that modules hold under other names, `temporary` is everything else."""
+also tensors that modules hold under other names, `cache` are the keys and values of a
+generation, `temporary` is everything else."""
 
 SETUP, FORWARD, BACKWARD, STEP = "setup", "forward", "backward", "optimizer step"
 EVALUATION = "evaluation"
 """In a rehearsal: a forward pass in a loop that does not train."""
+
+PREFILL, DECODE, LAST_TOKEN = "prefill", "decode", "last token"
+"""In a generation: the prompt, the first tokens after it, and the last one."""
 
 ALLOCATE, FREE, RESIZE = "allocate", "free", "resize"
 
@@ -89,6 +94,57 @@ class StepEstimate:
 
 
 @dataclass(frozen=True, slots=True)
+class PeakFormula:
+    """The bytes of tensors at the peak, not rounded, as a polynomial in letters.
+
+    `terms` are coefficients by the powers of the `letters`. It agrees with every run in
+    `tried`, of which the last was no part of the fit.
+    """
+
+    letters: tuple[str, ...]
+    terms: Mapping[tuple[int, ...], int]
+    tried: tuple[tuple[int, ...], ...]
+
+    @property
+    def text(self) -> str:
+        """Return the formula as it is written in Python: ``6*B*T + 100``."""
+        text = ""
+        for powers, value in sorted(self.terms.items(), reverse=True):
+            factors = [str(abs(value))] if abs(value) != 1 or not any(powers) else []
+            for letter, power in zip(self.letters, powers, strict=True):
+                if power:
+                    factors.append(letter if power == 1 else f"{letter}**{power}")
+            sign = "-" if value < 0 else "+" if text else ""
+            text += f" {sign} " if text else sign
+            text += "*".join(factors)
+        return text or "0"
+
+    def compute(self, **sizes: int) -> int:
+        """Return the bytes at these sizes of the letters."""
+        total = 0
+        for powers, value in self.terms.items():
+            for letter, power in zip(self.letters, powers, strict=True):
+                value *= sizes[letter] ** power
+            total += value
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A generation of `tokens` tokens after a prompt of `prompt` tokens.
+
+    `cache_of_prompt` and `cache` are the bytes of the cache after the prompt and after
+    the last token; `cache_per_token` is what each token adds, None where that differs.
+    """
+
+    prompt: int
+    tokens: int
+    cache_of_prompt: int
+    cache: int
+    cache_per_token: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryEvents:
     """Everything that the steps of a run allocated and freed.
 
@@ -105,6 +161,7 @@ class MemoryEvents:
     error: Finding | None = None
     kernels: tuple[KernelWork, ...] = ()
     repeats: float = 1.0
+    generation: Generation | None = None
 
     def sum_flops(self) -> dict[tuple[str, str], int]:
         """Return the FLOPs of the last step by phase and module."""
@@ -243,7 +300,9 @@ class Memory:
         memory.total.low, memory.total.high
         memory.peak.kinds["activations"]
 
-    `reserved` and `total` are None on the CPU, which has no caching allocator.
+    `allocated` is what torch's allocator counts of the tensors at most: where less than
+    1 MiB of a segment is left over, it belongs to the tensor. This, `reserved` and
+    `total` are None on the CPU, which has no caching allocator.
     `capacity` is what the device has, at least and at most, None on the CPU; `verdict`
     is "fits", "tight" (it depends on what is not known), "does not fit", or empty, also
     for a step that did not end.
@@ -253,6 +312,7 @@ class Memory:
     from it. `what_if` are changes that were run as well, None if none
     was to be. `allocator` is what torch's allocator does, from the first parameter on.
     `estimate` is the time of a step at best, None for a device without known rates.
+    `formula` is that of the peak, None if none was asked for or fits.
     """
 
     target: str
@@ -274,11 +334,18 @@ class Memory:
     what_if: tuple[RehearsedChange, ...] | None = None
     allocator: tuple[AllocatorAction, ...] = ()
     estimate: StepEstimate | None = None
+    allocated: int | None = None
+    formula: PeakFormula | None = None
 
     @property
     def flops(self) -> int:
         """Return the FLOPs of the step, of products, convolutions and attention."""
         return sum(self.events.sum_flops().values())
+
+    @property
+    def generation(self) -> Generation | None:
+        """Return the generation that ran, None for a step."""
+        return self.events.generation
 
     @property
     def complete(self) -> bool:
@@ -309,6 +376,7 @@ class Memory:
             "complete": self.complete,
             "error": None if error is None else f"{error.message}",
             "tensors": self.peak.bytes,
+            "allocated": self.allocated,
             "reserved": self.reserved,
             "total": None if self.total is None else describe_total(self.total),
             "capacity": None if self.capacity is None else list(self.capacity),
@@ -316,6 +384,8 @@ class Memory:
             "peak": describe_peak(self.peak),
             "timeline": [[p.phase, p.bytes] for p in self.timeline],
             "largest_batch": describe_batch(self.largest_batch),
+            "formula": None if self.formula is None else self.formula.text,
+            "generation": None if self.generation is None else asdict(self.generation),
             "flops": self.flops,
             "modules": _describe_flops(self.events.sum_flops()),
             "estimate": None

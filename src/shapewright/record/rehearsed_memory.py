@@ -103,10 +103,10 @@ class Growth:
 class RehearsedMemory:
     """The memory that a rehearsed script takes on its device.
 
-    `peak` is that of the whole run, in the turn `turn` of a loop. `reserved`, `total`
-    and `capacity` are as in `Memory`; None where the device has no fixed memory.
-    `growth` is of the turns that ran, and counts those that a real run makes.
-    `largest_batch` is what fits of the loader whose batch has no room.
+    `peak` is that of the whole run, in the turn `turn` of a loop. `allocated`,
+    `reserved`, `total` and `capacity` are as in `Memory`; None where the device has no
+    fixed memory. `growth` is of the turns that ran, and counts those that a real run
+    makes. `largest_batch` is what fits of the loader whose batch has no room.
     """
 
     device: str
@@ -120,6 +120,7 @@ class RehearsedMemory:
     growth: tuple[Growth, ...] = ()
     largest_batch: LargestBatch | None = None
     notes: tuple[str, ...] = ()
+    allocated: int | None = None
 
     @property
     def verdict(self) -> str:
@@ -140,6 +141,7 @@ class RehearsedMemory:
             "device": self.device,
             "complete": not self.run.ended_early,
             "tensors": self.peak.bytes,
+            "allocated": self.allocated,
             "reserved": self.reserved,
             "total": None if self.total is None else describe_total(self.total),
             "capacity": None if self.capacity is None else list(self.capacity),

@@ -14,6 +14,7 @@ from shapewright.record.memory import (
     ACTIVATIONS,
     ALLOCATE,
     BUFFERS,
+    CACHE,
     FREE,
     GRADIENTS,
     INPUTS,
@@ -35,6 +36,7 @@ CATEGORIES = {
     OPTIMIZER: "optimizer_state",
     ACTIVATIONS: "activation",
     INPUTS: "input",
+    CACHE: "autograd_detail",
     TEMPORARY: "temporary",
 }
 """The names that torch's profiler has for kinds; the page has a colour for each."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from shapewright.record.memory import (
     ACTIVATIONS,
     BUFFERS,
+    CACHE,
     GRADIENTS,
     INPUTS,
     OPTIMIZER,
@@ -29,14 +30,16 @@ COLUMNS = 700
 GRANULARITY = 512
 """What a GPU's allocator rounds sizes up to."""
 
-ORDER = (PARAMETERS, BUFFERS, OPTIMIZER, GRADIENTS, INPUTS, ACTIVATIONS, TEMPORARY)
+ORDER = (
+    PARAMETERS, BUFFERS, OPTIMIZER, GRADIENTS, INPUTS, CACHE, ACTIVATIONS, TEMPORARY,
+)  # fmt: skip
 """The kinds from the bottom up: what stays is below."""
 
 COLOURS = {
     PARAMETERS: ("#6e7781", "#8b949e"), BUFFERS: ("#afb8c1", "#57606a"),
     OPTIMIZER: ("#8250df", "#a371f7"), GRADIENTS: ("#bf3989", "#db61a2"),
     INPUTS: ("#1a7f37", "#3fb950"), ACTIVATIONS: ("#0969da", "#58a6ff"),
-    TEMPORARY: ("#d4a72c", "#bb8009"),
+    CACHE: ("#8250df", "#a371f7"), TEMPORARY: ("#d4a72c", "#bb8009"),
 }  # fmt: skip
 """The light and the dark colour of each kind."""
 

@@ -197,10 +197,16 @@ class CachingAllocator:
         del blocks[place]
 
 
-def replay_allocator(events: Iterable[Event]) -> CachingAllocator:
-    """Return the allocator after all events, in their order."""
-    allocator = CachingAllocator()
+def replay_allocator(events: Iterable[Event], step: int = 0) -> CachingAllocator:
+    """Return the allocator after all events, in their order.
+
+    Its `most_allocated` is the most from the first event of a step on, as after
+    `torch.cuda.reset_peak_memory_stats()`.
+    """
+    allocator, has_begun = CachingAllocator(), False
     for event in events:
+        if not has_begun and event.step >= step:
+            allocator.most_allocated, has_begun = allocator.allocated, True
         replay_event(allocator, event)
     return allocator
 

@@ -17,8 +17,10 @@ GIB = 1 << 30
 CONTEXT = (300 * MIB, 600 * MIB)
 """Bytes of a CUDA context with torch's kernels, which the allocator does not see.
 
-No data sheet has it; reports of users and of torch's forum lie in this range. It has
-not been measured here."""
+No data sheet has it; reports of users and of torch's forum lie in this range, for CUDA
+that loads kernels when they are needed. Older ones took more: 815 MiB on an A100 with
+torch 1.13 (pytorch/pytorch#85017), 1,341 MiB on a V100 with CUDA 11.2 (transformers,
+"Model training anatomy"). It has not been measured here."""
 
 WORKSPACE = 8 * MIB + 128 * 1024
 """Bytes of the workspace of cuBLAS, which torch allocates for each handle and stream:

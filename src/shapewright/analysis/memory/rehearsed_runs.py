@@ -54,6 +54,7 @@ def describe_run(
         replay_event(allocator, event)
     return replace(
         memory,
+        allocated=allocator.most_allocated,
         reserved=allocator.most_reserved,
         total=TotalBytes(allocator.most_reserved, workspace, CONTEXT),
         capacity=capacity,

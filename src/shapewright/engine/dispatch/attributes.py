@@ -95,6 +95,8 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
         if gradient is not None and gradient.shape == source.shape:
             new.twin = source.detach().requires_grad_(rg)
             new.twin.grad = gradient
+    if info.kind == BLANK and not engine.holding:
+        info.twin = None  # the record of the run would hold the data that was replaced
     engine.retell(target, new)
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from threading import get_ident
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from shapewright.engine.identity import Meta
     from shapewright.engine.module_calls import RunningCall
     from shapewright.runtime.loops.iterables import LoaderPass
+
+Bucket = tuple[int, Any, str]
+"""A buffer for gradients: its elements, their dtype, and its device."""
 
 IDLE = 32
 """Turns of a loop that call nothing, after which its turns are no longer observed."""
@@ -66,7 +70,8 @@ class TurnRecorder(Protocol):
 
     `keeps_whole` says that parameters are here that a real run shares out.
     `choose_batch` is given the batch size of a loader, and returns the one to run with.
-    What is allocated while it is `paused` does not count.
+    What is allocated while it is `paused` does not count. `hold_buckets` returns the
+    buffers in which a wrapper sends gradients: of each the elements, dtype and device.
     """
 
     keeps_whole: bool
@@ -75,6 +80,7 @@ class TurnRecorder(Protocol):
     def begin_turn(self, loop: RunningLoop, number: int, total: int | None) -> None: ...
     def end_loop(self, loop: RunningLoop) -> None: ...
     def paused(self) -> AbstractContextManager[None]: ...
+    def hold_buckets(self, buckets: Sequence[Bucket]) -> list[Any]: ...
 
 
 @dataclass(slots=True)

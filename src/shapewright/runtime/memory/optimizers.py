@@ -51,8 +51,6 @@ def read_optimizer(text: str) -> tuple[type | None, dict[str, Any]]:
         close = " or ".join(f"`{near}`" for near in get_close_matches(name, alike, 2))
         meant = f"did you mean {close}?" if close else f"there is {', '.join(names)}"
         raise UnknownOptimizer(f"no optimizer `{text}`; {meant}")
-    if options.get("fused"):
-        raise UnknownOptimizer(f"`{text}`: fused optimizers are not followed yet")
     build_optimizer(classes[name], options, [torch.empty(1, 1, device="meta")])
     return classes[name], options
 

@@ -10,7 +10,7 @@ storage on the CPU, whatever it claims, and counts for the device that it claims
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,11 @@ from shapewright.runtime.training.story import format_file
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Args, Engine, Kwargs, Plan
-    from shapewright.runtime.loops.loop_state import RehearsalState, RunningLoop
+    from shapewright.runtime.loops.loop_state import (
+        Bucket,
+        RehearsalState,
+        RunningLoop,
+    )
 
 _ATEN: Any = torch.ops.aten
 
@@ -160,6 +164,17 @@ class RehearsedStorages(StorageEvents):
         finally:
             for note in self.notes[began:]:
                 note.device = NOWHERE
+
+    def hold_buckets(self, buckets: Sequence[Bucket]) -> list[torch.Tensor]:
+        """Return buffers for gradients, which count as long as they are held."""
+        held = []
+        with torch._C.DisableTorchFunction():
+            for count, dtype, device in buckets:
+                began = len(self.notes)
+                held.append(torch.empty(count, dtype=dtype, device="meta"))
+                for note in self.notes[began:]:
+                    note.kind, note.device = GRADIENTS, device
+        return held
 
     @contextmanager
     def watched_rehearsal(self, stage: RehearsalState) -> Iterator[None]:

@@ -43,6 +43,7 @@ from shapewright.record.memory import (
 )
 from shapewright.runtime.limits import delay_signals
 from shapewright.runtime.memory.checkpoints import UnknownModule, use_checkpoints
+from shapewright.runtime.memory.generation import NoCache, run_generation
 from shapewright.runtime.memory.optimizers import UnknownOptimizer, build_optimizer
 from shapewright.runtime.memory.storage_events import (
     StorageEvents,
@@ -79,7 +80,8 @@ class StepRequest:
     compute capability of a GPU, None for the CPU. `autocast` is a dtype for forward and
     the loss, None for none around them. A batch comes in `parts`, whose gradients add
     up. Modules of the classes `checkpointed` compute again in backward. The optimizer
-    is on the host for parameters of `offloaded_from` elements and more.
+    is on the host for parameters of `offloaded_from` elements and more. With `tokens`,
+    so many are generated after the inputs, instead of steps.
     """
 
     optimizer: type | None = None
@@ -91,6 +93,7 @@ class StepRequest:
     parts: int = 1
     checkpointed: tuple[str, ...] = ()
     offloaded_from: int | None = None
+    tokens: int = 0
 
     @property
     def kind(self) -> str:
@@ -224,6 +227,12 @@ def _run_steps(
         trained = [p for p in trained if p.numel() < request.offloaded_from]
     if request.training and request.optimizer is not None and trained:
         optimizer = build_optimizer(request.optimizer, dict(request.options), trained)
+    if request.tokens:
+        events.step, events.is_counting = STEPS, True
+        with events.watched(), torch.no_grad(), request.around_forward():
+            events.generation = run_generation(call, fed, events, request.tokens)
+        events.step, events.phase = STEPS + 1, SETUP
+        return
     with events.watched():
         for step in range(1, STEPS + 1):
             gc.collect(0)  # where all garbage of a step is, as nothing was collected
@@ -382,7 +391,8 @@ def list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
 def _explain_error(error: BaseException, folder: str) -> Finding:
     """Return the finding for what ended the program."""
     finding = make_failure(error, Mode(), Positions(folder, {}))
-    if isinstance(error, UnreadableValue | UnknownOptimizer | UnknownModule | _NoLoss):
+    known = UnreadableValue | UnknownOptimizer | UnknownModule | _NoLoss | NoCache
+    if isinstance(error, known):
         return replace(finding, message=str(error))
     return finding
 
@@ -411,8 +421,9 @@ def _finish_record(
     kept = tuple(event for event in events.events if event.step <= STEPS)
     kernels, ran = tuple(events.counts.kernels), min(parts, MOST_PARTS)
     return MemoryEvents(
-        kept, tuple(storages), events.step, tuple(notes), error, kernels, parts / ran
-    )
+        kept, tuple(storages), events.step, tuple(notes), error, kernels, parts / ran,
+        events.generation,
+    )  # fmt: skip
 
 
 def find_program_line(site: Any, positions: Positions) -> tuple[str, int]:

@@ -40,6 +40,7 @@ from shapewright.record.memory import (
     STEP,
     TEMPORARY,
     Event,
+    Generation,
 )
 from shapewright.runtime.memory.arithmetic import KernelCounts
 from shapewright.runtime.memory.known_values import (
@@ -115,6 +116,7 @@ class StorageEvents(TorchDispatchMode):
         self.copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.counts = KernelCounts()
         self.is_counting = False
+        self.generation: Generation | None = None
         self.frames = 0  # of the program, around the backward pass that runs
 
     # -- storages ----------------------------------------------------------------------

@@ -19,7 +19,11 @@ from shapewright.runtime.absent.late_imports import change_when_imported
 from shapewright.runtime.claimed_machine import get_device_index
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import RehearsalState
+    from shapewright.runtime.loops.loop_state import (
+        Bucket,
+        RehearsalState,
+        TurnRecorder,
+    )
 
 
 @contextmanager
@@ -154,17 +158,49 @@ def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
         stack.enter_context(change_when_imported(composable, change))
         for owner in (nn.parallel, nn.parallel.distributed):
             stack.enter_context(replace_attribute(owner, name, lambda _: _Distributed))
+        stack.enter_context(
+            replace_attribute(_Distributed, "_recorder", lambda _: stage.memory)
+        )
         stack.enter_context(_replace_transfers(stage))
         yield
+
+
+FIRST_BUCKET = 1 << 20
+"""Bytes of the first bucket: `_DEFAULT_FIRST_BUCKET_BYTES` of torch.distributed."""
+
+MOST_BUCKET = 25
+"""MiB of the others, without `bucket_cap_mb`."""
+
+
+def _list_buckets(parameters: Sequence[Any], most: float) -> list[Bucket]:
+    """Return the buckets in which gradients are sent, those of the last layers first.
+
+    As `compute_bucket_assignment_by_size` in torch's reducer.cpp: a bucket is full with
+    the parameter that reaches its size, and has one dtype.
+    """
+    buckets: list[Bucket] = []
+    filling: dict[tuple[Any, str], int] = {}
+    limits: dict[tuple[Any, str], float] = {}
+    for parameter in reversed(parameters):
+        key = parameter.dtype, str(parameter.device)
+        filling[key] = filling.get(key, 0) + parameter.numel()
+        if filling[key] * parameter.element_size() >= limits.get(key, FIRST_BUCKET):
+            buckets.append((filling.pop(key), *key))
+            limits[key] = most * (1 << 20)
+    return buckets + [(count, *key) for key, count in filling.items()]
 
 
 class _Distributed(nn.Module):
     """A stand-in for `DistributedDataParallel` that calls the module itself."""
 
+    _recorder: TurnRecorder | None = None
+
     def __init__(
         self, module: nn.Module, device_ids: Any = None, output_device: Any = None,
         dim: int = 0, *args: Any, process_group: Any = None, device_mesh: Any = None,
-        find_unused_parameters: bool = False, static_graph: bool = False, **named: Any,
+        find_unused_parameters: bool = False, static_graph: bool = False,
+        bucket_cap_mb: float | None = None, gradient_as_bucket_view: bool = False,
+        **named: Any,
     ) -> None:  # fmt: skip
         super().__init__()
         if process_group is None and device_mesh is None:
@@ -205,6 +241,11 @@ class _Distributed(nn.Module):
         self.find_unused_parameters = find_unused_parameters
         self.static_graph = static_graph
         self.require_backward_grad_sync = True
+        self._buckets: list[Any] = []
+        if self._recorder is not None and not gradient_as_bucket_view:
+            trained = [parameter for parameter in kept if parameter.requires_grad]
+            most = MOST_BUCKET if bucket_cap_mb is None else bucket_cap_mb
+            self._buckets = self._recorder.hold_buckets(_list_buckets(trained, most))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._pre_forward(*args, **kwargs)

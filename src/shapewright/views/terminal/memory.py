@@ -11,9 +11,11 @@ from shapewright.record.memory import (
     ACTIVATIONS,
     FITS,
     TIGHT,
+    Generation,
     HeldBytes,
     LargestBatch,
     Memory,
+    PeakFormula,
     TimelinePoint,
 )
 from shapewright.record.rehearsed_memory import RehearsedMemory
@@ -94,6 +96,10 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
 def _describe_step(memory: Memory) -> str:
     """Return ``a training step with AdamW on H100 80GB``."""
     under = f", under autocast in {memory.autocast}" if memory.autocast else ""
+    if memory.generation is not None:
+        counts = memory.generation.tokens, memory.generation.prompt
+        tokens = "{:,} tokens after {:,}".format(*counts)
+        return f"a generation of {tokens}, on {memory.device}{under}"
     if not memory.training:
         return f"forward under `no_grad`, in evaluation, on {memory.device}{under}"
     optimizer = memory.optimizer or "no optimizer"
@@ -149,10 +155,31 @@ def _format_numbers(memory: Memory, terminal: Terminal) -> list[Line]:
         f"{format_nbytes(peak.bytes)} of tensors, in {peak.phase}{place}{op}{module}",
         terminal,
     )
+    if memory.formula is not None:
+        lines += label_text("formula", _describe_formula(memory.formula), terminal)
+    if memory.generation is not None:
+        lines += label_text("cache", _describe_cache(memory.generation), terminal)
     lines += _format_total(memory, terminal)
     if memory.largest_batch is not None:
         lines += label_text("largest", _describe_batch(memory.largest_batch), terminal)
     return lines
+
+
+def _describe_formula(formula: PeakFormula) -> str:
+    """Return ``98304*B + 4000 bytes (holds in 3 runs, up to B = 24)``."""
+    last = ", ".join(
+        f"{letter} = {size}"
+        for letter, size in zip(formula.letters, formula.tried[-1], strict=True)
+    )
+    return f"{formula.text} bytes (holds in {len(formula.tried)} runs, up to {last})"
+
+
+def _describe_cache(generation: Generation) -> str:
+    """Return what a cache takes at the end, and what each token adds."""
+    text = f"{format_nbytes(generation.cache)} after the last token"
+    if generation.cache_per_token is None:
+        return f"{text}, {format_nbytes(generation.cache_of_prompt)} after the prompt"
+    return f"{text}, {format_nbytes(generation.cache_per_token)} for each"
 
 
 def _format_total(memory: Memory | RehearsedMemory, terminal: Terminal) -> list[Line]:
@@ -161,9 +188,12 @@ def _format_total(memory: Memory | RehearsedMemory, terminal: Terminal) -> list[
     if memory.total is None or memory.reserved is None:
         return lines
     total = memory.total
-    lines += label_text(
-        "reserved", f"{format_nbytes(memory.reserved)} by torch's allocator", terminal
-    )
+    reserved = f"{format_nbytes(memory.reserved)} by torch's allocator"
+    if memory.allocated is not None:
+        allocated = format_nbytes(memory.allocated)
+        if allocated != format_nbytes(memory.peak.bytes):
+            reserved += f", which counts {allocated} as allocated"
+    lines += label_text("reserved", reserved, terminal)
     lines += label_text(
         "in all",
         f"{format_nbytes(total.low)} to {format_nbytes(total.high)}, with a CUDA"
