@@ -14,7 +14,7 @@ from memory.test_real_allocations import compute_loss
 from shapewright.analysis.memory.device_memory import RATES, find_rates
 from shapewright.views.terminal.memory import format_memory
 
-UNCOUNTED = ("encoder", "language-model")
+UNCOUNTED = ("encoder", "language-model", "decoder")
 """Families with flash attention on the CPU, which torch's counter takes for nothing."""
 
 

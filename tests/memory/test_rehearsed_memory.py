@@ -657,3 +657,38 @@ def test_a_block_has_what_is_left_of_its_segment(tmp_path: Path) -> None:
     assert memory.peak.bytes == LAYERS
     assert memory.allocated is not None
     assert memory.allocated // 10**6 == 335  # what a tutorial of torch prints
+
+
+def test_every_turn_takes_the_same_under_autocast(tmp_path: Path) -> None:
+    """Targets with values that were seen as a view keep them: losses run alike."""
+    report = rehearse(
+        tmp_path,
+        """
+        model = build(64, 1)
+        head = nn.Linear(10, 5000).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        scope = torch.autocast(device, torch.bfloat16)
+        data = torch.arange(5000)
+        for step in range(40):
+            starts = torch.randint(4000, (8,))
+            y = torch.stack([data[i : i + 16] for i in starts])
+            y = y.pin_memory().to(device, non_blocking=True)
+            x = torch.randn(8, 16, 64, device=device)
+            with scope:
+                z = head(model(x))
+                loss = F.cross_entropy(z.view(-1, 5000), y.view(-1), ignore_index=-1)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        """,
+        head=HEAD + "import torch.nn.functional as F\n",
+    )
+    memory = get_memory(report)
+    line = next(t.line for t in memory.run.turns if t.trains)
+    turns = [t.number for t in memory.run.turns if t.line == line]
+    peaks = [find_phase_peaks(memory, number, line)[BACKWARD] for number in turns]
+    whole = 8 * 16 * 5000 * 4
+    assert len(turns) > 2
+    assert peaks[1:] == [peaks[1]] * (len(peaks) - 1)
+    assert peaks[0] > 3 * whole
+    assert not any("not recorded" in note for note in memory.notes)

@@ -36,6 +36,9 @@ KEEPS_WHOLE = (
     "whether it fits is not known"
 )
 
+UNSEEN = "not recorded"
+"""How a note begins on a call at which we failed: its memory can be wrong."""
+
 
 def is_memory_wanted(machine: Machine, asked: bool | None) -> bool:
     """Return whether a rehearsal records memory: for a GPU that is named, or if asked.
@@ -135,6 +138,9 @@ class _MeasuredScript:
         most = max(runs, key=lambda run: run.peak.bytes)
         if storages.keeps_whole:
             most = replace(most, notes=(*most.notes, KEEPS_WHOLE))
+        faults = [note for note in result.trace.notes if note.startswith(UNSEEN)]
+        if faults:
+            most = replace(most, notes=(*most.notes, *faults[:3]))
         return most if most.peak.bytes else None
 
 

@@ -317,7 +317,9 @@ class RehearsedStorages(StorageEvents):
                 self.twins.setdefault(own[1], set()).add(known[1])
                 self.owners[known[1]] = own[1]
         if info.kind == VALUED:
-            info.storage.clone = None
+            clone, own_data = info.storage.clone, tensor.untyped_storage()
+            if clone is not None and clone.data_ptr() == own_data.data_ptr():
+                info.storage.clone = clone.clone()  # else it would outlive the tensor
             if not info.meta.requires_grad:  # a leaf's twin has its gradient
                 info.twin = info.storage.blank = None
 
