@@ -44,8 +44,8 @@ PARTS = {
     "capture/test_recurrent_layers.py::test_a_program_with_a_drawn_layer": 24,
     "capture/test_self_check.py::test_corners_of_autograd_agree": 4,
     "capture/test_self_check.py::test_small_models_agree": 4,
-    "checking/edges/test_edges.py::test_what_breaks_at_another_size_is_told": 6,
-    "checking/edges/test_edges.py::test_what_takes_every_size_it_should_is_quiet": 6,
+    "checking/edges/test_edges.py::test_what_breaks_at_another_size_is_told": 12,
+    "checking/edges/test_edges.py::test_what_takes_every_size_it_should_is_quiet": 12,
     "checking/hazards/test_axes_of_softmax.py::test_legal": 5,
     "checking/hazards/test_axes_of_softmax.py::test_true": 5,
     "checking/hazards/test_batch.py::test_legal": 5,
@@ -87,6 +87,16 @@ PARTS = {
 """Tests with many cases: the first and one of so many are in `make test`."""
 
 FILES = {
+    "capture/test_recurrent_layers.py": 3,
+    "capture/test_representatives.py": 3,
+    "capture/test_scalars_given_as_tensors.py": 3,
+    "capture/test_waiting_loops.py": 3,
+    "checking/hazards/test_loss_inputs.py": 3,
+    "checking/hazards/test_model_outputs.py": 4,
+    "checking/hazards/test_outer_broadcast.py": 4,
+    "checking/test_einops_errors.py": 3,
+    "checking/test_fitting_sizes.py": 3,
+    "checking/test_names_in_fixes.py": 3,
     "capture/test_dtypes_below_autograd.py": 2,
     "capture/test_nested_tensors.py": 2,
     "checking/hazards/test_switches.py": 2,
@@ -170,6 +180,8 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "checking/test_check_command.py::test_json_has_the_fixed_fields",
+    "house/test_private_names.py::test_what_only_its_own_file_uses_is_private",
     "checking/test_definitions.py::test_the_first_argument_of_a_class_has_any_name",
     "solving/test_solve.py::test_wanted_outputs_are_run",
     "checking/test_check_command.py::"
