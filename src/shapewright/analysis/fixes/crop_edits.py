@@ -9,8 +9,12 @@ from shapewright.analysis.fixes.suspect_lines import iter_other_operands
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.record.ops import Fact, collect_leaves
+
+FILLS = operators_with("takes_mask")
+"""Operators that fill a tensor where a mask says so."""
 
 
 def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
@@ -28,6 +32,8 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
         lacking = _find_larger_dims(mine, other)
         if place is None or node is None or not lacking:
             continue
+        if at == 0 and op.name.rpartition(".")[2] in FILLS:
+            continue  # the scores are whole, the mask is not
         if _is_table(program, mine) != table:
             continue
         if not table and not _is_trimmed(mine, other, lacking):

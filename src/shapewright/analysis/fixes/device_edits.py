@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice, product
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.module_lists import (
@@ -17,7 +18,7 @@ from shapewright.analysis.mixed_devices import (
     find_dropped_move,
     find_kept_attribute,
     find_replacement,
-    find_stray,
+    find_strays,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -31,12 +32,35 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Op
 
+MOST_MOVES = 6
+"""Edits that are tried for one tensor."""
+MOST_TOGETHER = 16
+"""Edits of several tensors that are tried together."""
+
 
 def suggest_moves(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Yield the edits that bring the tensors of a call to one device."""
-    stray = find_stray(program, finding.span)
-    if stray is None:
+    """Yield the edits that bring the tensors of a call to one device.
+
+    Where several are elsewhere, each edit of the first comes with edits of the others.
+    """
+    moves = [
+        list(islice(_suggest_move(program, stray), MOST_MOVES))
+        for stray in find_strays(program, finding.span)
+    ]
+    if not moves or not all(moves):
         return
+    yield from moves[0]
+    if len(moves) > 1:
+        for fixes in islice(product(*moves), MOST_TOGETHER):
+            edits = {edit.span: edit for fix in fixes for edit in fix.edits}
+            messages = list(dict.fromkeys(fix.message for fix in fixes))
+            if len(messages) == 1:
+                messages.append(f"{len(fixes) - 1} more")
+            yield Fix("fits", " and ".join(messages), tuple(edits.values()))
+
+
+def _suggest_move(program: Program, stray: Stray) -> Iterator[Fix]:
+    """Yield the edits that bring a tensor to the device of the others."""
     if stray.path:
         yield from _suggest_for_module(program, stray)
     elif stray.maker is not None:
@@ -119,7 +143,7 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
         and get_called_name(assignment.value) == called
         and not isinstance(assignment.value, ast.Constant)
     ] or [statement]
-    for chosen in (alike, [statement]):
+    for chosen in (alike, [statement]) if len(alike) > 1 else (alike,):
         edits = tuple(
             Edit(
                 text.span(assignment),

@@ -296,6 +296,8 @@ class Session:
                 continue
             if _is_left_by_backward(program, finding):
                 continue
+            if any(reported.removes(place, self.crowded) for reported in fresh):
+                continue  # it does not end the run where an earlier error is mended
             own = finding.code == PROGRAM_ERROR
             shown = (
                 python_errors.explain_python_error(program, finding) if own else finding
@@ -437,6 +439,10 @@ class Session:
             reported
             for reported in fresh
             if reported.mends and last and is_at(reported.place, last, self.crowded)
+        ] or [
+            reported
+            for reported in fresh
+            if reported.mends and reported.mends[0].tried.complete
         ]
         if not ended:
             return None
