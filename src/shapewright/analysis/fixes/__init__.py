@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_o
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.mask_edits import suggest_masks
+from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.refusals import is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
@@ -40,6 +41,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
 )
 from shapewright.analysis.fixes.upsampled_sizes import (
+    suggest_all_output_paddings,
     suggest_output_padding,
     suggest_target_size,
 )
@@ -246,6 +248,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
     )
     yield from iter_options("order", 0.9, suggest_shifted_target(program, failure))
+    yield from iter_options("order", 1.3, move_channels_second(program, failure))
     yield from iter_options("layout", 1.2, suggest_masks(program, failure))
     yield from iter_options("rank", 0.9, suggest_flat_target(program, failure))
     yield from iter_options(
@@ -274,6 +277,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
     yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
+    paddings = suggest_all_output_paddings(program, failure)
+    yield from iter_options("size", 1.25, paddings)
     yield from iter_options(
         "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
     )

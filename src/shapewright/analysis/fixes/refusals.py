@@ -11,7 +11,9 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     INDEX_OUT_OF_RANGE,
+    NORMALIZED_SHAPE,
     TARGET_SHAPE,
+    WRONG_RANK,
 )
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with
@@ -37,6 +39,12 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return _is_turned_in_vain(program, failure, fix) or _is_of_merged_rows(
             program, failure, fix
         )
+    if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
+        return True
+    if code == NORMALIZED_SHAPE and kind in ("consumer", "layer"):
+        shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
+        if len(shapes) == 2 and len(shapes[0]) == 4 and shapes[0][1:2] == shapes[1]:
+            return True  # a norm of channels is none of columns
     if code == ATTENTION_MASK_SHAPE and kind in ("swapped", "operands"):
         return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
@@ -54,6 +62,16 @@ def _is_turned_in_vain(program: Program, failure: Failure, fix: Fix) -> bool:
     if sorted(shapes[0]) == sorted(shapes[1]) or prod(shapes[1]) == shapes[0][0]:
         return False
     return any(TURNS.search(edit.text) for edit in fix.edits)
+
+
+def _is_of_other_rows(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether an index with an entry for each row is made one row of indices."""
+    op = program.trace.ops[failure.op]
+    shapes = [fact.shape for fact in op.inputs[:2]]
+    if op.name.rpartition(".")[2] != "gather" or len(shapes) < 2:
+        return False
+    is_of_rows = len(shapes[1]) == 1 and shapes[0][:1] == shapes[1]
+    return is_of_rows and any("unsqueeze(0)" in edit.text for edit in fix.edits)
 
 
 def _is_of_merged_rows(program: Program, failure: Failure, fix: Fix) -> bool:
