@@ -136,3 +136,47 @@ h = torch.zeros(self.layers, x.size(0), self.hidden)
     assert first == (
         "`torch.zeros(self.layers, x.size(0), self.hidden, device=x.device)` and 1 more"
     )
+
+
+LISTS = """\
+{imports}
+class Net({nn}.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = [
+            {nn}.Conv1d(8, 4, 3),
+            {nn}.Conv1d(8, 4, 5),
+        ]
+    def forward(self, x):
+        return {torch}.cat([conv(x).amax(-1) for conv in self.convs], 1)
+Net().cuda()({torch}.randn(2, 8, 16).cuda()).sum().backward()
+"""
+IMPORTS = {
+    "import torch as th": ("th", "th.nn"),
+    "import torch\nimport torch.nn as tnn": ("torch", "tnn"),
+    "import torch\nfrom torch import nn": ("torch", "nn"),
+    "import torch": ("torch", "torch.nn"),
+}
+
+
+@pytest.mark.parametrize("imports", IMPORTS)
+def test_layers_in_a_list_are_registered(imports: str, tmp_path: Path) -> None:
+    torch, nn = IMPORTS[imports]
+    text = LISTS.format(imports=imports, torch=torch, nn=nn)
+    assert get_fixes(tmp_path, text, "cuda")[0].startswith(f"`{nn}.ModuleList(")
+
+
+def test_what_a_plain_class_keeps_is_made_on_its_device(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        class Losses:
+            def __init__(self, device):
+                self.device = device
+                self.kept = torch.tensor([])
+            def add(self, loss):
+                self.kept = torch.cat([self.kept, loss.detach()])
+        losses = Losses("cuda")
+        losses.add(torch.rand(4, device="cuda"))
+        """
+    first = get_fixes(tmp_path, text, "cuda")[0]
+    assert first == "`torch.tensor([], device=device)`"
