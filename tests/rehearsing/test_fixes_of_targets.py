@@ -116,6 +116,31 @@ MASKS = {
         "enc(x, src_key_padding_mask=ids == 0).sum().backward()",
         "`torch.nn.functional.pad(ids == 0, (1, 0), value=False)`",
     ),
+    "memory of another length": (
+        "layer = nn.TransformerDecoderLayer(32, 4)\n"
+        "dec = nn.TransformerDecoder(layer, 1)\n"
+        "dec(torch.randn(8, 10, 32), torch.randn(8, 15, 32)).sum().backward()",
+        "`nn.TransformerDecoderLayer(32, 4, batch_first=True)`",
+    ),
+    "labels as factors": (
+        "scores = torch.randn(4, 3, 16, 16, requires_grad=True)\n"
+        "labels = torch.randint(0, 3, (4, 16, 16))\n"
+        "(scores.softmax(1) * labels).sum().backward()",
+        "`torch.nn.functional.one_hot(labels, 3).movedim(-1, 1)`",
+    ),
+    "rows read as steps": (
+        "lstm, out = nn.LSTM(10, 20, batch_first=True), nn.Linear(20, 1)\n"
+        "x = torch.randn(32, 10)\n"
+        "y, _ = lstm(x)\n"
+        "out(y[:, -1]).sum().backward()",
+        "`lstm(x.unsqueeze(1))`",
+    ),
+    "a column that is joined": (
+        "net = nn.Linear(5, 1)\n"
+        "states, actions = torch.randn(32, 4), torch.randint(0, 2, (32,))\n"
+        "net(torch.cat([states, actions], 1)).sum().backward()",
+        "`actions.unsqueeze(1)`",
+    ),
     "a row of padding for each sample": (
         "q = torch.randn(2, 4, 10, 8, requires_grad=True)\n"
         "keep = torch.ones(2, 10, dtype=torch.bool)\n"
@@ -132,3 +157,17 @@ def test_masks_are_mended_where_they_are_made(case: str, tmp_path: Path) -> None
     body, wanted = MASKS[case]
     text = f"import torch\nfrom torch import nn\n{body}\n"
     assert get_fixes(tmp_path, text) == [wanted]
+
+
+def test_a_crop_does_not_cut_another_axis(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        from torch import nn
+        table = torch.zeros(50, 1, 32)
+        net = nn.Linear(32, 32)
+        x = net(torch.randn(4, 10, 32))
+        (x + table[:x.size(1)]).sum().backward()
+        """
+    fixes = get_fixes(tmp_path, text)
+    assert fixes[0] == "`table[:x.size(1)].squeeze(1)`"
+    assert all("size(-3)" not in message for message in fixes)

@@ -24,6 +24,7 @@ from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_one
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.label_edits import suggest_one_hot
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
@@ -34,6 +35,7 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_joined_directions,
     suggest_repeated_state,
     suggest_state_shapes,
+    suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
 from shapewright.analysis.fixes.target_edits import (
@@ -55,6 +57,7 @@ from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
     CHANNELS_LAST,
     COLLATED_LIST,
     INNER_DIM_MISMATCH,
@@ -116,6 +119,12 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     )
     if states:
         return states
+    labels = list(iter_options("order", 1.0, suggest_one_hot(program, failure)))
+    if labels:
+        return labels  # numbers of classes are no factors
+    rows = list(iter_options("rank", 1.0, suggest_unbatched_sequence(program, failure)))
+    if rows:
+        return rows  # another size of a layer would fit the number of samples
     orders = list(iter_options("order", 1.0, suggest_pattern_orders(program, failure)))
     if orders:
         return orders  # another size of a layer would join other dims
@@ -133,6 +142,12 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     )
     options = [o for o in options if not is_refused(program, failure, o.fix, o.kind)]
     unmet = failure.unmet
+    if (
+        unmet is not None
+        and unmet.code == BATCH_DIM_MISMATCH
+        and any(option.kind == "layout" for option in options)
+    ):  # data of another length would not be what the layers are given
+        options = [option for option in options if option.kind != "created"]
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
         return copies  # what needs no copy has other elements, or in another order

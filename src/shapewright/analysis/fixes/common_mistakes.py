@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from shapewright.analysis.explanations import iter_both_sides
+from shapewright.analysis.fixes.expanded_operands import suggest_joined_dim
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.norm_edits import (
     move_channels_last,
@@ -85,6 +86,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
         yield from _suggest_cat_dim(text, node)
+        yield from suggest_joined_dim(program, op, node)
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
         yield from _suggest_assignment(text, node)
     if name in SIZED and isinstance(node, ast.Call):

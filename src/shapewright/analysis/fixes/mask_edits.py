@@ -12,7 +12,7 @@ from shapewright.analysis.fixes.keywords_and_methods import SEQUENTIAL, with_key
 from shapewright.analysis.fixes.operands import iter_handed_arguments
 from shapewright.analysis.fixes.suspect_lines import iter_named_facts
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import ATTENTION_MASK_SHAPE
+from shapewright.findings.codes import ATTENTION_MASK_SHAPE, BATCH_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -29,6 +29,12 @@ PADDING = "key_padding_mask"
 def suggest_masks(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest what makes the mask of an attention fit its sequence."""
     unmet = failure.unmet
+    if unmet is not None and unmet.code == BATCH_DIM_MISMATCH:
+        shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
+        name = program.trace.ops[failure.op].name
+        if "attention" in name.lower() and shapes[0][:1] == shapes[1][:1]:
+            yield from _suggest_batch_first(program)
+        return
     if unmet is None or unmet.code != ATTENTION_MASK_SHAPE:
         return
     for at, wanted in iter_wanted_shapes(program, failure):

@@ -10,6 +10,7 @@ from shapewright.analysis.fixes.index_edits import MOST_MORE
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
+    ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
     NORMALIZED_SHAPE,
     TARGET_SHAPE,
@@ -39,6 +40,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return _is_turned_in_vain(program, failure, fix) or _is_of_merged_rows(
             program, failure, fix
         )
+    if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
+        return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
         return True
     if code == NORMALIZED_SHAPE and kind in ("consumer", "layer"):

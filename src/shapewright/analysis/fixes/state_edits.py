@@ -17,7 +17,7 @@ from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import iter_arguments
-from shapewright.findings.codes import HIDDEN_STATE_SHAPE
+from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -184,6 +184,39 @@ def is_of_rows(program: Program, failure: Failure) -> bool:
         if len(shape) == len(wanted) == 3:
             return shape[1:] == wanted[1:] or (shape[1], shape[0], shape[2]) == wanted
     return False
+
+
+def suggest_unbatched_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `lstm(x.unsqueeze(1))` where rows of features are read as the steps of
+    one sequence, and `y[:, -1]` of the result is no last step but a feature.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or not op.inputs:
+        return
+    cut = program.producers.get(op.inputs[0].tensor)
+    text_and_node = program.node(cut.span) if cut is not None else None
+    if cut is None or cut.name != "[]" or text_and_node is None:
+        return
+    text, node = text_and_node
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = [text.written(part).replace(" ", "") for part in getattr(index, "elts", ())]
+    layer = program.producers.get(cut.inputs[0].tensor)
+    if parts[:2] != [":", "-1"] or len(cut.inputs[0].shape) != 2 or layer is None:
+        return
+    text_and_call = program.call_at(layer.span)
+    names = {
+        before.name.rpartition(".")[2]
+        for before in program.trace.ops[: layer.index + 1]
+        if before.span == layer.span
+    }
+    if not names & RECURRENT or text_and_call is None:
+        return
+    text, call = text_and_call
+    if len(call.args) == 1 and isinstance(call.args[0], ast.Name | ast.Attribute):
+        new = f"{text.written(call.func)}({text.written(call.args[0])}.unsqueeze(1))"
+        edit = Edit(text.span(call.args[0]).end, ".unsqueeze(1)")
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
 def _find_two_way_layer(program: Program, fact: Fact) -> Op | None:

@@ -385,7 +385,8 @@ class Session:
             least = 0 if option.kind in UNCOUNTED else layers
             if has_other_samples(option, run, entry):
                 continue
-            if has_turned_results(run, earlier, name):
+            turned = has_turned_results(run, earlier, name)
+            if turned and option.kind != "layout":  # which turns its inputs inside
                 continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))
