@@ -100,3 +100,50 @@ def test_it_is_told_in_the_letters_of_the_pattern(name: str, tmp_path: Path) -> 
     first = finding.fixes[0].message if finding.fixes else ""
     assert first == edit
     assert not any("site-packages" in str(each.span) for each in finding.related)
+
+
+JOINED = """\
+import torch
+from torch import nn
+from einops import rearrange
+
+
+class Attention(nn.Module):
+    def __init__(self, width=32, heads=4, size=6):
+        super().__init__()
+        self.heads = heads
+        self.q = nn.Linear(width, heads * size)
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.out = nn.Linear(heads * size, width)
+
+    def forward(self, x):
+        {body}
+
+
+def example_inputs():
+    return (torch.randn({shape}),)
+"""
+ORDERS = {
+    "heads that were moved": (
+        "q = rearrange(self.q(x), 'b n (h d) -> b h n d', h=self.heads)\n"
+        "        return self.out(rearrange(q * 2, 'b n h d -> b n (h d)'))",
+        "2, 9, 32", "`b h n d -> b n (h d)`",
+    ),
+    "frames before their channels": (
+        "y = self.conv(rearrange(x, 'b c t h w -> (b t) c h w'))\n"
+        "        return rearrange(y, '(b t) c h w -> b t c h w', t=5)",
+        "2, 5, 3, 16, 16", "`b t c h w -> (b t) c h w`",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ORDERS)
+def test_a_pattern_in_another_order_is_mended_and_no_layer(
+    case: str, tmp_path: Path
+) -> None:
+    body, shape, wanted = ORDERS[case]
+    file = tmp_path / "model.py"
+    file.write_text(JOINED.format(body=body, shape=shape))
+    report = api.check_target(f"{file}:Attention")
+    (finding,) = (f for f in report.findings if f.severity == "error")
+    assert [fix.message for fix in finding.fixes if fix.checked] == [wanted]

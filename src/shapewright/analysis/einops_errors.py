@@ -179,7 +179,7 @@ def _find_call(program: Program, finding: Finding) -> _Call | None:
         name = text.line_of(tensor) if tensor is not None else "the input"
         maker = _find_maker(program, text, tensor)
         shape = _read_shape(ending.message, maker) or ending.values.get("shape")
-        return _build_call(text, node, 1, shape, name, maker)
+        return build_call(text, node, 1, shape, name, maker)
     return _find_layer(program)
 
 
@@ -211,7 +211,7 @@ def _find_maker(program: Program, text: SourceText, node: ast.expr | None) -> Op
     return None
 
 
-def _build_call(
+def build_call(
     text: SourceText,
     node: ast.Call,
     at: int,
@@ -263,7 +263,7 @@ def _find_layer(program: Program) -> _Call | None:
         for node in text.nodes if text is not None else ():
             if isinstance(node, ast.Call) and get_called_name(node) in LAYERS:
                 shape = fact.shape if fact is not None else known
-                call = _build_call(text, node, 0, shape, "the input") if text else None
+                call = build_call(text, node, 0, shape, "the input") if text else None
                 wrong = _find_mismatch(call) if call is not None else None
                 if call is None or (
                     wrong is None and len(call.left) == len(call.shape)

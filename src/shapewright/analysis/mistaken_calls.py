@@ -19,6 +19,7 @@ from shapewright.record.ops import Op
 
 WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
 ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
+LIST = "must be Tensor, not list"
 INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
 
 
@@ -64,7 +65,59 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
         return _explain_single_state(program, finding)
     if any(part in messages for part in INDICES) and isinstance(node, ast.Subscript):
         return _explain_name_as_index(program, text, node)
+    if LIST in messages and isinstance(node, ast.Call):
+        return _explain_list(program, text, node)
     return None
+
+
+# -- a list of tensors -----------------------------------------------------------------
+
+
+def _explain_list(program: Program, text: SourceText, call: ast.Call) -> _Cause | None:
+    """Explain a list that stands in the place of a tensor, as a collate function that
+    stacks nothing returns it.
+    """
+    names = [argument for argument in call.args if isinstance(argument, ast.Name)]
+    if not names:
+        return None
+    fixes = [
+        fix
+        for file in program.trace.sources
+        for fix in _stack_collated(program.text(file))
+    ]
+    new = f"torch.stack({names[0].id})"
+    fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(names[0]), new),)))
+    name = get_dotted_name(call.func) or "the call"
+    message = f"`{name}` needs a tensor, but `{names[0].id}` is a list"
+    return _Cause(message, (), tuple(fixes))
+
+
+def _stack_collated(text: SourceText | None) -> Iterator[Fix]:
+    """Yield `torch.stack(images)` for the lists that a collate function returns."""
+    if text is None:
+        return
+    collates = {
+        get_dotted_name(word.value)
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        for word in node.keywords
+        if word.arg == "collate_fn"
+    }
+    for name, function in text.functions():
+        if name not in collates:
+            continue
+        lists = {
+            get_dotted_name(node.targets[0])
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.List | ast.ListComp)
+        }
+        for node in ast.walk(function):
+            value = node.value if isinstance(node, ast.Return) else None
+            for part in value.elts if isinstance(value, ast.Tuple) else ():
+                if isinstance(part, ast.Name) and part.id in lists:
+                    new = f"torch.stack({part.id})"
+                    yield Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
 
 
 def _explain_call_without_input(

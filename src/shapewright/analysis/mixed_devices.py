@@ -54,7 +54,7 @@ def explain_devices(program: Program, finding: Finding) -> Finding:
     """Extend the finding on a call with tensors on two devices by which tensor did not
     move, and why.
     """
-    stray = find_stray(program, finding.span)
+    stray = _find_stray(program, finding.span)
     if stray is None:
         return finding
     why, related = _describe(program, stray)
@@ -72,8 +72,14 @@ def explain_devices(program: Program, finding: Finding) -> Finding:
 # -- which tensor ----------------------------------------------------------------------
 
 
-def find_stray(program: Program, span: Span | None) -> Stray | None:
-    """Find the tensor that is not where the others of a call are."""
+def _find_stray(program: Program, span: Span | None) -> Stray | None:
+    """Find the first tensor that is not where the others of a call are."""
+    strays = find_strays(program, span)
+    return strays[0] if strays else None
+
+
+def find_strays(program: Program, span: Span | None) -> list[Stray]:
+    """Find the tensors that are not where the others of a call are."""
     for op in program.trace.ops:
         if op.span != span:
             continue
@@ -85,15 +91,19 @@ def find_stray(program: Program, span: Span | None) -> Stray | None:
             continue
         gpus = [device for device in devices if device != "cpu"]
         wanted = gpus[0]
-        lost = next(n for n in wide if op.inputs[n].device != wanted)
-        fact = op.inputs[lost]
-        name = find_tensor_names(program, op)[lost]
-        path = program.states.get(fact.tensor, "")
-        maker = None if path else _find_maker(program, fact)
-        if maker is not None and not path:
-            path = _find_path(program, maker, fact.device)
-        return Stray(op, fact, name, wanted, maker, path)
-    return None
+        strays: dict[int, Stray] = {}
+        for lost in wide:
+            fact = op.inputs[lost]
+            if fact.device == wanted or fact.tensor in strays:
+                continue
+            name = find_tensor_names(program, op)[lost]
+            path = program.states.get(fact.tensor, "")
+            maker = None if path else _find_maker(program, fact)
+            if maker is not None and not path:
+                path = _find_path(program, maker, fact.device)
+            strays[fact.tensor] = Stray(op, fact, name, wanted, maker, path)
+        return list(strays.values())
+    return []
 
 
 def _find_maker(program: Program, fact: Fact) -> Op | None:

@@ -63,9 +63,13 @@ def resolve_device(engine: Engine, device: Any) -> str:
 
 def _report_missing_device(engine: Engine, kind: str) -> str:
     """Report a missing device once and return the home device in its place."""
+    message = f"the program asks for `{kind}`, which the rehearsed machine does not"
+    message += " have"
+    if kind in ("cuda", "mps"):
+        message += f"; `--device {kind}` rehearses one that does"
     engine.find(
         MISSING_DEVICE,
-        f"the program asks for `{kind}`, which the rehearsed machine does not have",
+        message,
         SAYINGS[kind],
         once=True,
     )

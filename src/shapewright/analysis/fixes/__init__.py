@@ -24,11 +24,26 @@ from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_one
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.label_edits import suggest_one_hot
+from shapewright.analysis.fixes.mask_edits import suggest_masks
+from shapewright.analysis.fixes.norm_edits import move_channels_second
+from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.refusals import is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
-from shapewright.analysis.fixes.state_edits import suggest_joined_directions
+from shapewright.analysis.fixes.state_edits import (
+    is_of_rows,
+    suggest_joined_directions,
+    suggest_repeated_state,
+    suggest_state_shapes,
+    suggest_unbatched_sequence,
+)
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects, find_suspects
+from shapewright.analysis.fixes.target_edits import (
+    suggest_flat_target,
+    suggest_shifted_target,
+)
 from shapewright.analysis.fixes.upsampled_sizes import (
+    suggest_all_output_paddings,
     suggest_output_padding,
     suggest_target_size,
 )
@@ -42,6 +57,7 @@ from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
     CHANNELS_LAST,
     COLLATED_LIST,
     INNER_DIM_MISMATCH,
@@ -103,12 +119,35 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     )
     if states:
         return states
+    labels = list(iter_options("order", 1.0, suggest_one_hot(program, failure)))
+    if labels:
+        return labels  # numbers of classes are no factors
+    rows = list(iter_options("rank", 1.0, suggest_unbatched_sequence(program, failure)))
+    if rows:
+        return rows  # another size of a layer would fit the number of samples
+    orders = list(iter_options("order", 1.0, suggest_pattern_orders(program, failure)))
+    if orders:
+        return orders  # another size of a layer would join other dims
+    shapes = list(iter_options("created", 0.9, suggest_state_shapes(program, failure)))
+    shapes += iter_options("state", 1.0, suggest_repeated_state(program, failure))
+    if shapes and is_of_rows(program, failure):
+        return shapes  # another layer would fit, too, and be another model
     options = _sort_fixes(
         program,
-        [*_find_call_fixes(program, failure), *_find_line_fixes(program, failure)],
+        [
+            *shapes,
+            *_find_call_fixes(program, failure),
+            *_find_line_fixes(program, failure),
+        ],
     )
-    options = [o for o in options if not is_refused(program, failure, o.fix)]
+    options = [o for o in options if not is_refused(program, failure, o.fix, o.kind)]
     unmet = failure.unmet
+    if (
+        unmet is not None
+        and unmet.code == BATCH_DIM_MISMATCH
+        and any(option.kind == "layout" for option in options)
+    ):  # data of another length would not be what the layers are given
+        options = [option for option in options if option.kind != "created"]
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
         return copies  # what needs no copy has other elements, or in another order
@@ -223,6 +262,10 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
     )
+    yield from iter_options("order", 0.9, suggest_shifted_target(program, failure))
+    yield from iter_options("order", 1.3, move_channels_second(program, failure))
+    yield from iter_options("layout", 1.2, suggest_masks(program, failure))
+    yield from iter_options("rank", 0.9, suggest_flat_target(program, failure))
     yield from iter_options(
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
     )
@@ -249,6 +292,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
     yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
+    paddings = suggest_all_output_paddings(program, failure)
+    yield from iter_options("size", 1.25, paddings)
     yield from iter_options(
         "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
     )

@@ -13,7 +13,12 @@ from math import prod
 from typing import Any
 
 from shapewright.analysis.explanations import iter_both_sides
+from shapewright.analysis.fixes.expanded_operands import suggest_joined_dim
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.norm_edits import (
+    move_channels_last,
+    suggest_group_norm,
+)
 from shapewright.analysis.fixes.numbers_and_names import name_value, replace_number
 from shapewright.analysis.fixes.operands import (
     append_method,
@@ -39,7 +44,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
 from shapewright.record.report import LastBatch
@@ -66,7 +71,8 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if code == BROADCAST_MISMATCH:
         yield from _suggest_trailing_dims(program, failure, op)
     if code == NORMALIZED_SHAPE:
-        yield from _move_channels_last(program, op)
+        yield from move_channels_last(program, op)
+        yield from suggest_group_norm(program, op)
     if code in (BROADCAST_MISMATCH, JOINED_SIZES_DIFFER):
         yield from _suggest_even_sizes(program, failure)
     if code == WRONG_RANK:
@@ -80,6 +86,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
         yield from _suggest_cat_dim(text, node)
+        yield from suggest_joined_dim(program, op, node)
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
         yield from _suggest_assignment(text, node)
     if name in SIZED and isinstance(node, ast.Call):
@@ -221,25 +228,6 @@ def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterat
             if shape and more > 0 and other[: len(shape)] == shape:
                 items = [":"] * len(shape) + ["None"] * more
                 yield from with_method(program, failure, at, f"[{', '.join(items)}]")
-
-
-def _move_channels_last(program: Program, op: Op) -> Iterator[Fix]:
-    """Move the channels to the last dim before a norm of the last dim, and back
-    afterwards.
-    """
-    text_and_call = program.call_at(op.span)
-    rank = len(op.inputs[0].shape)
-    there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
-    if rank == 3:
-        there = back = ".transpose(1, 2)"
-    if text_and_call is None or rank not in (3, 4):
-        return
-    text, call = text_and_call
-    if call.args and program.layer(op) is not None:
-        inner = append_method(text, call.args[0], there)
-        shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
-        edits = (*inner.edits, Edit(text.span(call).end, back))
-        yield Fix("fits", f"`{shown}`", edits)
 
 
 def _suggest_layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
@@ -388,10 +376,14 @@ def _suggest_index_dims(
     if name == "gather" and index.shape == op.inputs[0].shape[: ranks[1]]:
         unsqueeze = append_method(text, place[0], f".unsqueeze({dim})")
         back = Edit(text.span(call).end, f".squeeze({dim})")
-        shown = text.written(call).replace(
-            text.written(place[0]), unsqueeze.message.strip("`"), 1
-        )
-        yield Fix("fits", f"`{shown}.squeeze({dim})`", (*unsqueeze.edits, back))
+        start, outer = text.span(place[0]), text.span(call)
+        whole, own = text.written(call), text.written(place[0])
+        column = start.column - outer.column
+        if start.line == outer.line == outer.end_line:
+            new = unsqueeze.message.strip("`")
+            whole = whole[:column] + new + whole[column + len(own) :]
+        message = f"`{join_lines(whole)}.squeeze({dim})`"
+        yield Fix("fits", message, (*unsqueeze.edits, back))
 
 
 def _suggest_sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:

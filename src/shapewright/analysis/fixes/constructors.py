@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import lcm
 
 from shapewright.analysis.causes import NO_SIZES, trace_dim
@@ -268,7 +268,7 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
         maker = program.producers.get(fact.tensor)
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
-        yield from _resize_tensor(program, failure, maker, fact.shape, shape)
+        yield from resize_tensor(program, failure, maker, fact.shape, shape)
     for at, dim, size in _iter_wanted_sizes(failure):
         origin = trace_dim(program, op.inputs[at], dim)
         if origin.why == "parameter" and origin.fact.tensor in program.states:
@@ -282,7 +282,7 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
             before = origin.fact.shape
             if before[origin.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
-                yield from _resize_tensor(program, failure, maker, before, after)
+                yield from resize_tensor(program, failure, maker, before, after)
 
 
 def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:
@@ -347,17 +347,23 @@ def _repair_shape(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | N
     return None
 
 
-def _resize_tensor(
+def resize_tensor(
     program: Program,
     failure: Failure,
     maker: Op,
     before: Sequence[int],
     after: tuple[int, ...],
+    scaled: Collection[int] = (),
 ) -> Iterator[Fix]:
-    """Rewrite the call that creates a tensor so that the tensor has another shape."""
+    """Rewrite the call that creates a tensor so that the tensor has another shape.
+
+    A size of a dim in `scaled` is written as a multiple of the present one.
+    """
     text_and_call = program.call_at(maker.span)
     if text_and_call is not None:
-        yield from _rewrite_sizes(program, failure, *text_and_call, before, after)
+        yield from _rewrite_sizes(
+            program, failure, *text_and_call, before, after, scaled
+        )
 
 
 def _rewrite_sizes(
@@ -367,11 +373,12 @@ def _rewrite_sizes(
     call: ast.Call,
     before: Sequence[int],
     after: tuple[int, ...],
+    scaled: Collection[int] = (),
 ) -> Iterator[Fix]:
     """Rewrite the sizes in a call so that the tensor that it creates has another
     shape.
     """
-    nodes = _find_size_nodes(text, call, len(before))
+    nodes = find_size_nodes(text, call, len(before))
     if nodes is None:
         return
     written = [text.written(node) for node in nodes]
@@ -394,6 +401,9 @@ def _rewrite_sizes(
             left.remove(kept)
             words.append(kept[1])
             continue
+        if same and place in scaled:
+            words.append(write_changed_size(text, nodes[place], before[place], size))
+            continue
         named = list(iter_names_for(text, nodes[place], size)) if same else []
         words.append(
             named[0] if named else write_size(program, failure, text, call, size)
@@ -401,7 +411,7 @@ def _rewrite_sizes(
     yield _with_words(text, call, nodes, words)
 
 
-def _find_size_nodes(
+def find_size_nodes(
     text: SourceText, call: ast.Call, rank: int
 ) -> list[ast.expr] | None:
     """Return the expressions of the sizes in a call, one per dim.

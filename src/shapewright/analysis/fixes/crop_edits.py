@@ -9,8 +9,12 @@ from shapewright.analysis.fixes.suspect_lines import iter_other_operands
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.record.ops import Fact, collect_leaves
+
+FILLS = operators_with("takes_mask")
+"""Operators that fill a tensor where a mask says so."""
 
 
 def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
@@ -28,7 +32,9 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
         lacking = _find_larger_dims(mine, other)
         if place is None or node is None or not lacking:
             continue
-        if _is_table(program, mine) != table:
+        if at == 0 and op.name.rpartition(".")[2] in FILLS:
+            continue  # the scores are whole, the mask is not
+        if _is_table(program, mine) != table or _is_of_other_axis(mine, other, lacking):
             continue
         if not table and not _is_trimmed(mine, other, lacking):
             continue
@@ -44,6 +50,29 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
                 size = f"{known[1]}.size({back})"
             items.append(f":{size}")
         yield append_method(node[0], place[0], f"[{', '.join(items)}]")
+
+
+def _is_of_other_axis(mine: Fact, other: Fact, lacking: list[int]) -> bool:
+    """Return whether the size of a dim that is too long is that of another dim of the
+    other tensor, or the shorter one that of another dim of this one: the axes lie in
+    another order, and what is cut is not a rest.
+    """
+    alike = len(mine.shape) == len(other.shape) and all(
+        size == other.shape[dim] or dim in lacking
+        for dim, size in enumerate(mine.shape)
+    )
+    if alike:
+        return False
+    for dim in lacking:
+        back = dim - len(mine.shape)
+        theirs = list(other.shape)
+        size = theirs.pop(back)
+        ours = [own for at, own in enumerate(mine.shape) if at != dim]
+        if mine.shape[dim] in theirs:
+            return True
+        if len(mine.shape) > len(other.shape) and size in ours:
+            return True
+    return False
 
 
 def _is_table(program: Program, fact: Fact) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice, pairwise, product
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.module_lists import (
@@ -17,12 +18,13 @@ from shapewright.analysis.mixed_devices import (
     find_dropped_move,
     find_kept_attribute,
     find_replacement,
-    find_stray,
+    find_strays,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
@@ -31,12 +33,53 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Op
 
+MOST_MOVES = 6
+"""Edits that are tried for one tensor."""
+MOST_TOGETHER = 16
+"""Edits of several tensors that are tried together."""
+
 
 def suggest_moves(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Yield the edits that bring the tensors of a call to one device."""
-    stray = find_stray(program, finding.span)
-    if stray is None:
+    """Yield the edits that bring the tensors of a call to one device.
+
+    Where several are elsewhere, each edit of the first comes with edits of the others.
+    """
+    strays = {
+        stray.path.rpartition(".")[0] or stray.fact.tensor: stray
+        for stray in reversed(find_strays(program, finding.span))
+    }  # the weight and the bias of a layer move together
+    moves = [
+        list(islice(_suggest_move(program, stray), MOST_MOVES))
+        for stray in reversed(strays.values())
+    ]
+    if not moves or not all(moves):
         return
+    yield from moves[0]
+    if len(moves) > 1:
+        for fixes in islice(product(*moves), MOST_TOGETHER):
+            edits = {edit.span: edit for fix in fixes for edit in fix.edits}
+            if _has_overlap(list(edits)):
+                continue
+            messages = list(dict.fromkeys(fix.message for fix in fixes))
+            if len(messages) == 1:
+                messages.append(f"{len(fixes) - 1} more")
+            yield Fix("fits", " and ".join(messages), tuple(edits.values()))
+
+
+def _has_overlap(spans: list[Span]) -> bool:
+    """Return whether one of some spans lies within another one."""
+    places = sorted(
+        (span.file, span.line, span.column, span.end_line, span.end_column)
+        for span in spans
+    )
+    return any(
+        first[0] == second[0] and second[1:3] < first[3:]
+        for first, second in pairwise(places)
+    )
+
+
+def _suggest_move(program: Program, stray: Stray) -> Iterator[Fix]:
+    """Yield the edits that bring a tensor to the device of the others."""
     if stray.path:
         yield from _suggest_for_module(program, stray)
     elif stray.maker is not None:
@@ -91,7 +134,10 @@ def _suggest_for_tensor(program: Program, stray: Stray, maker: Op) -> Iterator[F
     attribute = find_kept_attribute(program, stray)
     if attribute is not None:
         text, statement, name = attribute
-        yield from _suggest_buffers(text, statement, name)
+        if _is_of_module(text, statement):
+            yield from _suggest_buffers(text, statement, name)
+        else:
+            yield from _suggest_device_argument(program, stray, maker)
     dropped = find_dropped_move(program, stray)
     if dropped is not None and isinstance(dropped[1].func, ast.Attribute):
         text, call = dropped
@@ -102,6 +148,12 @@ def _suggest_for_tensor(program: Program, stray: Stray, maker: Op) -> Iterator[F
     if attribute is None:
         yield from _suggest_device_argument(program, stray, maker)
     yield from _suggest_moving_operand(program, stray)
+
+
+def _is_of_module(text: SourceText, statement: ast.stmt) -> bool:
+    """Return whether a statement stands in a class that has bases, as a module does."""
+    owner = text.around(statement, ast.ClassDef)
+    return isinstance(owner, ast.ClassDef) and bool(owner.bases)
 
 
 def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterator[Fix]:
@@ -119,7 +171,7 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
         and get_called_name(assignment.value) == called
         and not isinstance(assignment.value, ast.Constant)
     ] or [statement]
-    for chosen in (alike, [statement]):
+    for chosen in (alike, [statement]) if len(alike) > 1 else (alike,):
         edits = tuple(
             Edit(
                 text.span(assignment),
@@ -166,6 +218,9 @@ def _iter_devices(
     """
     function = find_function(text, call)
     if function is None or function.name == "__init__":
+        arguments = function.args.args if function is not None else []
+        if any(parameter.arg == "device" for parameter in arguments):
+            yield "device"
         yield from _iter_global_devices(text)
         return
     parameters = [
@@ -186,7 +241,12 @@ def _iter_devices(
     }
     for name in dict.fromkeys([*sorted(own & {*parameters, *stored}), *parameters]):
         yield f"{name}.device"
-    if any(isinstance(parent, ast.ClassDef) for parent in text.outwards(function)):
+    owner = text.around(function, ast.ClassDef)
+    if owner is not None and any(
+        get_own_attribute(node) == "device" for node in ast.walk(owner)
+    ):
+        yield "self.device"
+    if isinstance(owner, ast.ClassDef) and owner.bases:
         yield "next(self.parameters()).device"
     yield from _iter_global_devices(text)
 

@@ -49,6 +49,24 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
         yield append_method(text, node, method)
 
 
+def suggest_joined_dim(program: Program, op: Op, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `actions.unsqueeze(1)` in `torch.cat([states, actions], 1)`, where one
+    tensor lacks the dim along which they are joined.
+    """
+    dims = [value for key, value in op.arguments if key in ("1", "dim")]
+    shapes = [fact.shape for fact in op.inputs]
+    rank = max(map(len, shapes), default=0)
+    text_and_node = program.node(op.span)
+    if not dims or type(dims[0]) is not int or rank < 2 or text_and_node is None:
+        return
+    dim = dims[0] % rank
+    whole = next(shape for shape in shapes if len(shape) == rank)
+    names = call.args[0].elts if isinstance(call.args[0], ast.Tuple | ast.List) else []
+    for node, shape in zip(names, shapes, strict=False):
+        if shape == (*whole[:dim], *whole[dim + 1 :]):
+            yield append_method(text_and_node[0], node, f".unsqueeze({dims[0]})")
+
+
 def _iter_single_dims(failure: Failure, op: Op) -> Iterator[tuple[int, int, int]]:
     """Yield (input, dim, size) for each dim of size 1 that would fit with more."""
     for repair in failure.repairs:

@@ -5,15 +5,17 @@ the order of two lines.
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
-from shapewright.analysis.autograd_errors.history import Edge, History
+from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.names import (
-    find_carrier,
     iter_uses,
+)
+from shapewright.analysis.fixes.carried_states import (
+    is_same_function,
+    suggest_detaching_carried,
 )
 from shapewright.analysis.fixes.common_mistakes import SIGNS
 from shapewright.analysis.fixes.early_graphs import (
@@ -29,6 +31,7 @@ from shapewright.analysis.fixes.inplace_writes import (
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.pass_order import suggest_earlier_pass
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     write_after,
@@ -44,7 +47,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_line,
 )
-from shapewright.record.ops import Fact, Op
+from shapewright.record.ops import Op
 
 CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
 """Methods without which a tensor has its graph."""
@@ -54,7 +57,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
     """Yield the edits for the cause of an error of autograd, the likeliest first."""
     history = History(program)
     ways = {
-        "carried": _suggest_detaching_carried,
+        "carried": suggest_detaching_carried,
         "before-loop": suggest_for_early_graph,
         "summed": suggest_new_sum,
         "same-loss": _suggest_single_pass,
@@ -70,71 +73,6 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
 
 
 # -- a graph that was freed -----------------------------------------------------------
-
-
-def _suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest `state = state.detach()` between two iterations."""
-    edge = get_edge(cause)
-    carrier = find_carrier(history, edge, cause.failing) if edge is not None else None
-    failing = history.find_text(cause.failing.span)
-    if carrier is None or failing is None or edge is None:
-        return
-    text, (maker, user), names = carrier
-    name = names[0]
-    if isinstance(user, ast.AugAssign):  # a sum of losses over iterations
-        yield from _suggest_own_loss(text, user, failing[1])
-    several = len({f.tensor for f in _collect_carried(edge)}) > 1
-    for detached in _iter_detached(text, name, several):
-        new = f"{name} = {detached}"
-        same = (
-            _is_same_function(text, user, failing[1]) and failing[0].file == text.file
-        )
-        if same and not name.startswith("self."):
-            yield Fix("fits", f"`{new}`", (write_after(text, failing[1], new),))
-        if "." in name:  # of an object, which has none at first
-            yield Fix("fits", f"`{new}`", (write_after(text, maker, new),))
-        yield Fix("fits", f"`{new}`", (write_before(text, user, new),))
-
-
-def _iter_detached(text: SourceText, name: str, several: bool) -> Iterator[str]:
-    """Yield expressions for a state without its graph, the likeliest first: a tensor, a
-    tuple, what else the program's text shows that it may be.
-    """
-    ways = [f"{name}.detach()", f"tuple(each.detach() for each in {name})"]
-    written = text.text
-    if re.search(r"named_?tuple", written, re.I):
-        yield f"type({name})(*(each.detach() for each in {name}))"
-    if re.search(rf"{re.escape(name)}\[['\"]", written):
-        yield f"{{key: each.detach() for key, each in {name}.items()}}"
-    yield from ways[::-1] if several else ways
-    yield f"[tuple(each.detach() for each in layer) for layer in {name}]"
-
-
-def _collect_carried(edge: Edge) -> list[Fact]:
-    """Return the tensors that the later call reads of those the earlier one made."""
-    outputs = {fact.tensor for fact in edge.maker.outputs}
-    return [fact for fact in edge.user.inputs if fact.tensor in outputs]
-
-
-def _is_same_function(text: SourceText, statement: ast.stmt, other: ast.stmt) -> bool:
-    """Return whether two statements stand in the same function, or in none."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return text.around(statement, *kinds) is text.around(other, *kinds)
-
-
-def _suggest_own_loss(
-    text: SourceText, user: ast.AugAssign, failing: ast.stmt
-) -> Iterator[Fix]:
-    """Suggest the backward pass of the loss of one iteration for that of a sum."""
-    call = failing.value if isinstance(failing, ast.Expr) else None
-    target, value = text.written(user.target), join_lines(text.written(user.value))
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-        if isinstance(user.value, ast.Name):
-            edit = Edit(text.span(call.func.value), value)
-            yield Fix("fits", f"`{value}.backward()`", (edit,))
-        elif isinstance(user.op, ast.Add):
-            new = f"{target} = {value}"
-            yield Fix("fits", f"`{new}`", (Edit(text.span(user), new),))
 
 
 def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
@@ -225,7 +163,7 @@ def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
         return
     text = first[0]
     names = [_get_loss(text_and_statement[1]) for text_and_statement in (first, second)]
-    if None in names or not _is_same_function(text, first[1], second[1]):
+    if None in names or not is_same_function(text, first[1], second[1]):
         return
     first_loss, second_loss = (text.written(name) for name in names if name is not None)
     new = f"({first_loss} + {second_loss}).backward()"
@@ -322,12 +260,16 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     to detach what those weights made, if other weights follow it in the graph.
     """
     yield from _suggest_detaching_boundary(history, cause)
+    earlier = list(suggest_earlier_pass(history, cause))
+    yield from earlier
+    if earlier:  # a later step would follow gradients of the other loss, too
+        return
     step = history.find_text(cause.other.span if cause.other is not None else None)
     failing = history.find_text(cause.failing.span)
     if step is None or failing is None or step[0].file != failing[0].file:
         return
     text, statement = step
-    if not _is_same_function(text, statement, failing[1]):
+    if not is_same_function(text, statement, failing[1]):
         return
     written = text.written(statement)
     message = f"`{join_lines(written)}` after"

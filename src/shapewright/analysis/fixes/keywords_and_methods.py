@@ -93,12 +93,19 @@ def _is_layer_call(node: ast.expr) -> bool:
 
 
 def suggest_flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """Suggest `True` for `False` and vice versa."""
+    """Suggest `True` for `False` and vice versa.
+
+    A layer that is to read in both directions is not made to read in one: what takes
+    its features has the wrong size then.
+    """
     for text, node in iter_nodes_on(program, lines, ast.Constant):
         if type(node.value) is bool:
             span = text.span(node)
             new = str(not node.value)
             word = text.parent(node)
+            name = word.arg if isinstance(word, ast.keyword) else ""
+            if node.value and name == "bidirectional":
+                continue
             setting = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
             yield Fix("fits", f"`{setting}`", (Edit(span, new),))
 

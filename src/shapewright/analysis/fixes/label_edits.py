@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import get_called_name
 
@@ -73,3 +75,29 @@ def suggest_sign(
         return
     new = f"({text.written(scores)}.squeeze(-1) > 0).long()"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_one_hot(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest one-hot labels where scores of all classes are multiplied by labels, as
+    in a dice loss: `F.one_hot(labels, 3).movedim(-1, 1)`.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in ("*", "mul") or len(op.inputs) != 2:
+        return
+    scores, labels = op.inputs
+    if labels.dtype != "int64" or len(scores.shape) < 3 or scores.shape[1] < 2:
+        return
+    if (scores.shape[0], *scores.shape[2:]) != labels.shape:
+        return
+    place = find_tensor_expressions(program, op)[1]
+    text_and_node = program.node(op.span)
+    if place is None or text_and_node is None:
+        return
+    text = text_and_node[0]
+    short = any(
+        isinstance(name, ast.alias) and name.asname == "F" for name in text.nodes
+    )
+    function = "F.one_hot" if short else "torch.nn.functional.one_hot"
+    written = text.written(place[0])
+    new = f"{function}({written}, {scores.shape[1]}).movedim(-1, 1)"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))

@@ -144,9 +144,17 @@ def _find_assigned(text: SourceText, owner: str) -> tuple[SourceText, ast.expr] 
 
 def _get_module_prefix(text: SourceText, kind: str) -> str:
     """Return `nn.ModuleList` as the file would write it."""
-    if "import torch.nn as nn" in text.text or "from torch import nn" in text.text:
-        return kind
-    return f"torch.{kind}"
+    name = kind.removeprefix("nn.")
+    owners = []
+    for node in text.nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "torch":
+            owners += [a.asname or "nn" for a in node.names if a.name == "nn"]
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "torch.nn" and alias.asname:
+                owners.insert(0, alias.asname)
+            elif alias.name == "torch" and alias.asname:
+                owners.append(f"{alias.asname}.nn")
+    return f"{(owners or ['torch.nn'])[0]}.{name}"
 
 
 def _find_nested_list(program: Program, span: Span) -> Fix | None:

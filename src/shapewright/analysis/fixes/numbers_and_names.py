@@ -181,7 +181,8 @@ def change_numbers(
         if value is None:
             continue
         for closeness, new in _iter_other_numbers(value, pairs, text, node):
-            if new == 0 and not pairs:
+            negated = isinstance(text.parent(node), ast.UnaryOp)
+            if new == 0 and (negated or not pairs):
                 continue  # nothing would be left
             likely.append(
                 (closeness * 100 + place, replace_number(text, node, str(new)))

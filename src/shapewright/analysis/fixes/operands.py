@@ -61,7 +61,7 @@ def with_method(
     place = expressions[tensor] if tensor < len(expressions) else None
     if text_and_node is not None and place is not None:
         yield append_method(text_and_node[0], place[0], method)
-    for text, node in _iter_handed_arguments(program, op, op.inputs[tensor]):
+    for text, node in iter_handed_arguments(program, op, op.inputs[tensor]):
         yield append_method(text, node, method)
 
 
@@ -84,7 +84,7 @@ def with_method_where_made(
             yield append_method(text_and_node[0], text_and_node[1], method)
 
 
-def _iter_handed_arguments(
+def iter_handed_arguments(
     program: Program, op: Op, fact: Fact
 ) -> Iterator[tuple[SourceText, ast.expr]]:
     """Yield the arguments by which a tensor was passed into the modules around a call.

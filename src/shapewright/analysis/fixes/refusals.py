@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
+from math import prod
 
 from shapewright.analysis.fixes.index_edits import MOST_MORE
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import INDEX_OUT_OF_RANGE, TARGET_SHAPE
+from shapewright.findings.codes import (
+    ATTENTION_MASK_SHAPE,
+    ELEMENT_COUNT_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    NORMALIZED_SHAPE,
+    TARGET_SHAPE,
+    WRONG_RANK,
+)
 from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -16,15 +25,31 @@ from shapewright.program.spans import Span
 TURNS = re.compile(
     r"\.(transpose|permute|swapaxes|movedim|mT|t\(|T\b|unsqueeze|flatten|view|reshape)"
 )
+ROWS = operators_with("regroups_dims")
+"""Operators that may put several positions of a sample in rows of their own."""
+MOST_STEPS = 6
+"""Ops between a loss and the view that made its rows."""
 COLOURS = (3, 4)
 """Channels of an image in RGB and RGBA."""
 
 
-def is_refused(program: Program, failure: Failure, fix: Fix) -> bool:
+def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> bool:
     """Return whether a fix cannot be what was meant, although the call may run."""
     code = failure.unmet.code if failure.unmet is not None else ""
     if code == TARGET_SHAPE:
-        return _is_turned_in_vain(program, failure, fix)
+        return _is_turned_in_vain(program, failure, fix) or _is_of_merged_rows(
+            program, failure, fix
+        )
+    if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
+        return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
+    if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
+        return True
+    if code == NORMALIZED_SHAPE and kind in ("consumer", "layer"):
+        shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
+        if len(shapes) == 2 and len(shapes[0]) == 4 and shapes[0][1:2] == shapes[1]:
+            return True  # a norm of channels is none of columns
+    if code == ATTENTION_MASK_SHAPE and kind in ("swapped", "operands"):
+        return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return _is_fitted_to_colours(program, failure, fix)
@@ -37,9 +62,48 @@ def _is_turned_in_vain(program: Program, failure: Failure, fix: Fix) -> bool:
     shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
     if len(shapes) < 2 or len(shapes[0]) != len(shapes[1]):
         return False
-    if sorted(shapes[0]) == sorted(shapes[1]):
+    if sorted(shapes[0]) == sorted(shapes[1]) or prod(shapes[1]) == shapes[0][0]:
         return False
     return any(TURNS.search(edit.text) for edit in fix.edits)
+
+
+def _is_of_other_rows(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether an index with an entry for each row is made one row of indices."""
+    op = program.trace.ops[failure.op]
+    shapes = [fact.shape for fact in op.inputs[:2]]
+    if op.name.rpartition(".")[2] != "gather" or len(shapes) < 2:
+        return False
+    is_of_rows = len(shapes[1]) == 1 and shapes[0][:1] == shapes[1]
+    return is_of_rows and any("unsqueeze(0)" in edit.text for edit in fix.edits)
+
+
+def _is_of_merged_rows(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether another number is written for the predictions of a loss that were
+    put in rows by a view: as many targets as rows, or as many classes as give the rows
+    that there are targets for.
+    """
+    inputs = program.trace.ops[failure.op].inputs[:2]
+    if len(inputs) < 2 or inputs[0].shape[:1] == inputs[1].shape[:1]:
+        return False
+    fact = inputs[0]
+    for _ in range(MOST_STEPS):
+        maker = program.producers.get(fact.tensor)
+        name = maker.name.rpartition(".")[2] if maker is not None else ""
+        if maker is None or not maker.inputs or name in ("linear", "conv2d"):
+            return False
+        if name in ROWS and maker.inputs[0].shape[:1] != fact.shape[:1]:
+            break
+        fact = maker.inputs[0]
+    else:
+        return False
+    rows = str(inputs[0].shape[0])
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        if rows in re.findall(r"\d+", edit.text):
+            return True
+        if _read_number(text, edit.span) and edit.text.isdecimal():
+            return True
+    return False
 
 
 def _is_fitted_to_colours(program: Program, failure: Failure, fix: Fix) -> bool:

@@ -6,17 +6,31 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.constructors import (
+    MAKERS,
+    find_size_nodes,
+    iter_wanted_shapes,
+    replace_argument,
+    resize_tensor,
+)
 from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import iter_arguments
-from shapewright.findings.codes import HIDDEN_STATE_SHAPE
-from shapewright.findings.finding import Fix
+from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.source_text import join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_dotted_name, get_last_name
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
+CREATING = MAKERS | {"new"}
+"""Functions that create a state of sizes that they are given."""
+ADDING = {"unsqueeze"} | operators_with("takes_new_sizes")
+"""Operators that give one state a dim for its layer."""
 FARTHEST = 12
 """Calls between a layer that returns a state and the layer that takes it."""
 
@@ -49,6 +63,160 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     sums = [f"{name}.unflatten(0, (-1, 2)).sum(1)" for name in written]
     new = f"{', '.join(written)} = {', '.join(sums)}"
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest another shape where the states of a recurrent layer are created, for all
+    states of the layer at once: `torch.zeros(2 * layers, x.size(0), hidden)`.
+    """
+    op = program.trace.ops[failure.op]
+    for at, wanted in _find_wanted_states(program, failure):
+        passed = _find_passed_batch(program, failure, at, wanted)
+        if passed is not None:
+            yield passed
+            return
+        shape = op.inputs[at].shape
+        edits: dict[Span, Edit] = {}
+        messages = []
+        for twin in _find_twins(failure, op, at):
+            maker = program.producers.get(op.inputs[twin].tensor)
+            if maker is None or maker.name.rpartition(".")[2] not in CREATING:
+                return
+            fixes = list(
+                resize_tensor(program, failure, maker, shape, wanted, scaled=(0,))
+            )
+            if not fixes:
+                return
+            messages.append(fixes[0].message)
+            edits |= {edit.span: edit for edit in fixes[0].edits}
+        more = f" and {len(edits) - 1} more" if len(edits) > 1 else ""
+        yield Fix("fits", messages[0] + more, tuple(edits.values()))
+
+
+def _find_passed_batch(
+    program: Program, failure: Failure, at: int, wanted: tuple[int, ...]
+) -> Fix | None:
+    """Return another batch size where the function that creates the states is called:
+    `net.init_hidden(x.size(0))`.
+    """
+    state = program.trace.ops[failure.op].inputs[at]
+    maker = program.producers.get(state.tensor)
+    created = program.call_at(maker.span) if maker is not None else None
+    if maker is None or created is None or len(state.shape) != len(wanted):
+        return None
+    others = [dim for dim in range(len(wanted)) if state.shape[dim] != wanted[dim]]
+    nodes = find_size_nodes(*created, len(wanted))
+    if nodes is None or others != [len(wanted) - 2]:
+        return None
+    name = nodes[others[0]]
+    function = created[0].around(created[1], ast.FunctionDef)
+    if not isinstance(name, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return None
+    names = [argument.arg for argument in function.args.args if argument.arg != "self"]
+    for frame in maker.frames:
+        text_and_call = program.call_at(frame.span)
+        if text_and_call is None or name.id not in names:
+            continue
+        text, call = text_and_call
+        if get_last_name(call.func) != function.name:
+            continue
+        arguments = dict(zip(names, call.args, strict=False))
+        arguments |= {word.arg: word.value for word in call.keywords if word.arg}
+        value = arguments.get(name.id)
+        if value is not None and state.shape[others[0]] > 0:
+            new = write_size(program, failure, text, call, wanted[others[0]])
+            return replace_argument(text, call, name.id, value, new)
+    return None
+
+
+def suggest_repeated_state(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest one state for each layer where a single one is given to all:
+    `self.project(features).unsqueeze(0).repeat(2, 1, 1)`.
+    """
+    op = program.trace.ops[failure.op]
+    for at, wanted in _find_wanted_states(program, failure):
+        shape = op.inputs[at].shape
+        maker = program.producers.get(op.inputs[at].tensor)
+        if len(shape) != 3 or shape[0] != 1 or shape[1:] != wanted[1:]:
+            return
+        if maker is None or maker.name.rpartition(".")[2] not in ADDING:
+            return
+        text_and_call = program.call_at(maker.span)
+        if text_and_call is not None:
+            text, call = text_and_call
+            new = f".repeat({wanted[0]}, 1, 1)"
+            message = f"`{join_lines(text.written(call))}{new}`"
+            yield Fix("fits", message, (Edit(text.span(call).end, new),))
+
+
+def _find_wanted_states(
+    program: Program, failure: Failure
+) -> list[tuple[int, tuple[int, ...]]]:
+    """Return the number of the state of which a call complains, and its shape."""
+    unmet = failure.unmet
+    if unmet is None or unmet.code != HIDDEN_STATE_SHAPE:
+        return []
+    return [
+        (at, wanted)
+        for at, wanted in iter_wanted_shapes(program, failure)
+        if failure.arguments[at].startswith("hx")
+    ][:1]
+
+
+def _find_twins(failure: Failure, op: Op, at: int) -> list[int]:
+    """Return the numbers of the states that are as large as one of them."""
+    return [
+        n
+        for n, (argument, fact) in enumerate(
+            zip(failure.arguments, op.inputs, strict=False)
+        )
+        if argument.startswith("hx") and fact.shape == op.inputs[at].shape
+    ]
+
+
+def is_of_rows(program: Program, failure: Failure) -> bool:
+    """Return whether states lack only those of some layers or directions, or have
+    layers and batch in the wrong order: the layer is what is meant.
+    """
+    op = program.trace.ops[failure.op]
+    for at, wanted in _find_wanted_states(program, failure):
+        shape = op.inputs[at].shape
+        if len(shape) == len(wanted) == 3:
+            return shape[1:] == wanted[1:] or (shape[1], shape[0], shape[2]) == wanted
+    return False
+
+
+def suggest_unbatched_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `lstm(x.unsqueeze(1))` where rows of features are read as the steps of
+    one sequence, and `y[:, -1]` of the result is no last step but a feature.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or not op.inputs:
+        return
+    cut = program.producers.get(op.inputs[0].tensor)
+    text_and_node = program.node(cut.span) if cut is not None else None
+    if cut is None or cut.name != "[]" or text_and_node is None:
+        return
+    text, node = text_and_node
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = [text.written(part).replace(" ", "") for part in getattr(index, "elts", ())]
+    layer = program.producers.get(cut.inputs[0].tensor)
+    if parts[:2] != [":", "-1"] or len(cut.inputs[0].shape) != 2 or layer is None:
+        return
+    text_and_call = program.call_at(layer.span)
+    names = {
+        before.name.rpartition(".")[2]
+        for before in program.trace.ops[: layer.index + 1]
+        if before.span == layer.span
+    }
+    if not names & RECURRENT or text_and_call is None:
+        return
+    text, call = text_and_call
+    if len(call.args) == 1 and isinstance(call.args[0], ast.Name | ast.Attribute):
+        new = f"{text.written(call.func)}({text.written(call.args[0])}.unsqueeze(1))"
+        edit = Edit(text.span(call.args[0]).end, ".unsqueeze(1)")
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
 def _find_two_way_layer(program: Program, fact: Fact) -> Op | None:

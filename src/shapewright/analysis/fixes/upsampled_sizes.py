@@ -10,6 +10,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, iter_assignments
@@ -72,6 +73,52 @@ def suggest_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
                 yield Fix("fits", f"`output_padding={new}`", (edit,))
             else:
                 yield with_keyword(text, call, f"output_padding={new}")
+
+
+def suggest_all_output_paddings(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `output_padding=1` for all transposed convolutions of stride 2 behind a
+    result that is smaller than what it meets: each lost a row of what came from an
+    even size.
+    """
+    op = program.trace.ops[failure.op]
+    for at, fact in enumerate(op.inputs):
+        shapes = [other.shape for other in op.inputs[:at] + op.inputs[at + 1 :]]
+        if not any(
+            len(shape) == len(fact.shape) and fact.shape[2:] < shape[2:]
+            for shape in shapes
+        ):
+            continue
+        edits: dict[Span, Edit] = {}
+        message = ""
+        for layer in _iter_transposed(program, fact):
+            built = program.built.get(layer)
+            text_and_call = program.call_at(built.span) if built is not None else None
+            if built is None or text_and_call is None:
+                continue
+            text, call = text_and_call
+            words = {word.arg: word.value for word in call.keywords}
+            at_place = call.args[3] if len(call.args) > 3 else None
+            node = words.get("stride", at_place)
+            stride = evaluate_whole_number(node) if node is not None else None
+            if stride is None or stride < 2 or "output_padding" in words:
+                continue
+            fix = with_keyword(text, call, f"output_padding={stride - 1}")
+            message = fix.message
+            edits |= {edit.span: edit for edit in fix.edits}
+        if len(edits) > 1:
+            more = f" and {len(edits) - 1} more"
+            yield Fix("fits", f"{message}{more}", tuple(edits.values()))
+
+
+def _iter_transposed(program: Program, fact: Fact) -> Iterator[str]:
+    """Yield the paths of the transposed convolutions behind a tensor."""
+    for _ in range(FARTHEST * FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return
+        if "conv_transpose" in maker.name:
+            yield maker.module
+        fact = maker.inputs[0]
 
 
 def _find_transposed(program: Program, fact: Fact) -> str:

@@ -296,6 +296,8 @@ class Session:
                 continue
             if _is_left_by_backward(program, finding):
                 continue
+            if any(reported.removes(place, self.crowded) for reported in fresh):
+                continue  # it does not end the run where an earlier error is mended
             own = finding.code == PROGRAM_ERROR
             shown = (
                 python_errors.explain_python_error(program, finding) if own else finding
@@ -383,7 +385,8 @@ class Session:
             least = 0 if option.kind in UNCOUNTED else layers
             if has_other_samples(option, run, entry):
                 continue
-            if has_turned_results(run, earlier, name):
+            turned = has_turned_results(run, earlier, name)
+            if turned and option.kind != "layout":  # which turns its inputs inside
                 continue
             if is_helpful(run, reported.place, before, program, self.crowded, least):
                 reported.mends.append(Mend(option, texts, run))
@@ -437,6 +440,10 @@ class Session:
             reported
             for reported in fresh
             if reported.mends and last and is_at(reported.place, last, self.crowded)
+        ] or [
+            reported
+            for reported in fresh
+            if reported.mends and reported.mends[0].tried.complete
         ]
         if not ended:
             return None

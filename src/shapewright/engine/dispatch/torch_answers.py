@@ -35,7 +35,7 @@ from shapewright.engine.layers.recurrent_layers import answer_recurrent
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.private import any_autocast, find_operator_without_fake
 from shapewright.engine.values import representatives, unknown_lengths
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -86,6 +86,8 @@ def ask_torch(
         and _is_doubtful(engine, name, kwargs, infos)
     ):
         representatives.check_on_cpu(engine, func, args, kwargs, infos)
+    if engine.graph and name.rpartition(".")[2] in TRANSPOSED and not wrong:
+        answer_by_rule(engine, func, name, args, kwargs, infos)  # output padding
     if (
         engine.graph
         and wrong == ACCEPTS
@@ -250,6 +252,8 @@ def _has_only_integers(infos: list[Info]) -> bool:
 
 
 ACCEPTS = frozenset({"accepts-error"})
+TRANSPOSED = {name for name in values_of("spatial_dims") if "transpose" in name}
+"""Convolutions whose data-free kernels take any output padding."""
 BY_ELEMENT = operators_with("updates_elements")
 """In-place functions of optimizers, which are safe for operands of equal shape."""
 

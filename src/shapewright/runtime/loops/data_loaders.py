@@ -55,12 +55,12 @@ def _check_items(
             is_told = True
             field, words = unlike
             names = [_find_index(picks, place) for place in (0, at)]
-            message = stage.unlike.setdefault(
-                (id(data), field),
-                f"items {names[0]} and {names[1]} of the data set cannot be collated "
-                "into a batch: "
-                f"{words}",
-            )
+            what = f"items {names[0]} and {names[1]} of the data set cannot be collated"
+            what += f" into a batch: {words}"
+            if item is None:
+                what = f"item {names[1]} of the data set is None: it cannot be collated"
+                what += " into a batch"
+            message = stage.unlike.setdefault((id(data), field), what)
             stage.engine.find(
                 ITEMS_DO_NOT_STACK,
                 message,

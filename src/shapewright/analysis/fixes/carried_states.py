@@ -1,0 +1,120 @@
+"""Edits for a state that carries the graph of one iteration into the next."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.history import (
+    Edge,
+    History,
+    find_common_frames,
+)
+from shapewright.analysis.autograd_errors.names import find_carrier
+from shapewright.analysis.fixes.early_graphs import get_edge
+from shapewright.analysis.fixes.statements import write_after, write_before
+from shapewright.findings.finding import Edit, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.record.ops import Fact
+
+
+def suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `state = state.detach()` between two iterations."""
+    edge = get_edge(cause)
+    if edge is not None:
+        several = len({f.tensor for f in _collect_carried(edge)}) > 1
+        yield from _suggest_kept_state(history, edge, several)
+    carrier = find_carrier(history, edge, cause.failing) if edge is not None else None
+    failing = history.find_text(cause.failing.span)
+    if carrier is None or failing is None or edge is None:
+        return
+    text, (maker, user), names = carrier
+    name = names[0]
+    if isinstance(user, ast.AugAssign):  # a sum of losses over iterations
+        yield from _suggest_own_loss(text, user, failing[1])
+    for detached in _iter_detached(text, name, several):
+        new = f"{name} = {detached}"
+        same = is_same_function(text, user, failing[1]) and failing[0].file == text.file
+        if same and not name.startswith("self."):
+            yield Fix("fits", f"`{new}`", (write_after(text, failing[1], new),))
+        if "." in name:  # of an object, which has none at first
+            yield Fix("fits", f"`{new}`", (write_after(text, maker, new),))
+        yield Fix("fits", f"`{new}`", (write_before(text, user, new),))
+
+
+def _suggest_kept_state(history: History, edge: Edge, several: bool) -> Iterator[Fix]:
+    """Suggest `self.state = state.detach()` where a function begins with what it kept
+    as an attribute and keeps its last state again.
+    """
+    for _, maker_span, user_span in find_common_frames(edge.maker, edge.user):
+        first, second = history.find_text(maker_span), history.find_text(user_span)
+        if first is None or second is None:
+            continue
+        text, maker = first
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        function = text.around(maker, *kinds)
+        if function is None or function is not second[0].around(second[1], *kinds):
+            continue
+        statements = [n for n in ast.walk(function) if isinstance(n, ast.Assign)]
+        read = {
+            get_dotted_name(part)
+            for statement in statements
+            for part in ast.walk(statement.value)
+            if isinstance(part, ast.Attribute)
+        }
+        assigned = {
+            get_dotted_name(part)
+            for target in getattr(maker, "targets", ())
+            for part in ast.walk(target)
+        }
+        for statement in statements:
+            target = get_dotted_name(statement.targets[0])
+            name = get_dotted_name(statement.value)
+            if name in assigned and "." in target and target in read:
+                for detached in list(_iter_detached(text, name, several))[:2]:
+                    edit = Edit(text.span(statement.value), detached)
+                    yield Fix("fits", f"`{target} = {detached}`", (edit,))
+
+
+def _iter_detached(text: SourceText, name: str, several: bool) -> Iterator[str]:
+    """Yield expressions for a state without its graph, the likeliest first: a tensor, a
+    tuple, what else the program's text shows that it may be.
+    """
+    ways = [f"{name}.detach()", f"tuple(each.detach() for each in {name})"]
+    written = text.text
+    if re.search(r"named_?tuple", written, re.I):
+        yield f"type({name})(*(each.detach() for each in {name}))"
+    if re.search(rf"{re.escape(name)}\[['\"]", written):
+        yield f"{{key: each.detach() for key, each in {name}.items()}}"
+    yield from ways[::-1] if several else ways
+    yield f"[tuple(each.detach() for each in layer) for layer in {name}]"
+
+
+def _collect_carried(edge: Edge) -> list[Fact]:
+    """Return the tensors that the later call reads of those the earlier one made."""
+    outputs = {fact.tensor for fact in edge.maker.outputs}
+    return [fact for fact in edge.user.inputs if fact.tensor in outputs]
+
+
+def is_same_function(text: SourceText, statement: ast.stmt, other: ast.stmt) -> bool:
+    """Return whether two statements stand in the same function, or in none."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return text.around(statement, *kinds) is text.around(other, *kinds)
+
+
+def _suggest_own_loss(
+    text: SourceText, user: ast.AugAssign, failing: ast.stmt
+) -> Iterator[Fix]:
+    """Suggest the backward pass of the loss of one iteration for that of a sum."""
+    call = failing.value if isinstance(failing, ast.Expr) else None
+    target, value = text.written(user.target), join_lines(text.written(user.value))
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        if isinstance(user.value, ast.Name):
+            edit = Edit(text.span(call.func.value), value)
+            yield Fix("fits", f"`{value}.backward()`", (edit,))
+        elif isinstance(user.op, ast.Add):
+            new = f"{target} = {value}"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(user), new),))

@@ -1,0 +1,188 @@
+"""Edits for masks of attention: their length, the token that they lack, the order of
+batch and time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.constructors import iter_wanted_shapes
+from shapewright.analysis.fixes.keywords_and_methods import SEQUENTIAL, with_keyword
+from shapewright.analysis.fixes.operands import iter_handed_arguments
+from shapewright.analysis.fixes.suspect_lines import iter_named_facts
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import ATTENTION_MASK_SHAPE, BATCH_DIM_MISMATCH
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import join_lines
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.record.ops import Fact
+
+JOINS = operators_with("concatenates")
+FARTHEST = 40
+"""Ops between an attention and the call that put a token before its sequence."""
+PADDING = "key_padding_mask"
+
+
+def suggest_masks(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest what makes the mask of an attention fit its sequence."""
+    unmet = failure.unmet
+    if unmet is not None and unmet.code == BATCH_DIM_MISMATCH:
+        shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
+        name = program.trace.ops[failure.op].name
+        if "attention" in name.lower() and shapes[0][:1] == shapes[1][:1]:
+            yield from _suggest_batch_first(program)
+        return
+    if unmet is None or unmet.code != ATTENTION_MASK_SHAPE:
+        return
+    for at, wanted in iter_wanted_shapes(program, failure):
+        mask = program.trace.ops[failure.op].inputs[at]
+        if mask.shape == wanted[::-1] != wanted:
+            yield from _suggest_batch_first(program)
+        yield from _suggest_length(program, mask, wanted)
+        if failure.arguments[at] in (PADDING, "mask"):
+            yield from _suggest_more_keys(program, failure, mask, wanted)
+
+
+def _suggest_batch_first(program: Program) -> Iterator[Fix]:
+    """Suggest `batch_first=True` for all layers of a transformer in a file.
+
+    An encoder holds copies of a layer, so the failing one is built nowhere in the text.
+    """
+    for file in program.trace.sources:
+        text = program.text(file)
+        fixes = [
+            with_keyword(text, node, "batch_first=True")
+            for node in (text.nodes if text is not None else ())
+            if text is not None
+            and isinstance(node, ast.Call)
+            and get_called_name(node) in SEQUENTIAL
+            and all(word.arg not in ("batch_first", None) for word in node.keywords)
+        ]
+        if fixes:
+            more = f" and {len(fixes) - 1} more" if len(fixes) > 1 else ""
+            edits = tuple(edit for fix in fixes for edit in fix.edits)
+            yield Fix("fits", fixes[0].message + more, edits)
+
+
+def _suggest_length(
+    program: Program, mask: Fact, wanted: tuple[int, ...]
+) -> Iterator[Fix]:
+    """Suggest the length of another sequence where a square mask is made:
+    `generate_square_subsequent_mask(tgt.size(1))` for `src.size(1)`.
+    """
+    if len(wanted) < 2 or len({*mask.shape[-2:]}) > 1 or len({*wanted[-2:]}) > 1:
+        return
+    maker = program.producers.get(mask.tensor)
+    text_and_call = program.call_at(maker.span) if maker is not None else None
+    if text_and_call is None:
+        return
+    text, call = text_and_call
+    assert maker is not None
+    names: dict[str, Fact | None] = {**iter_named_facts(program, maker, text, call)}
+    scope = text.around(call, *FUNCTIONS)
+    if isinstance(scope, ast.FunctionDef):
+        for argument in scope.args.args:
+            if argument.arg != "self":
+                names.setdefault(argument.arg, None)
+    for node in ast.walk(call):
+        owner, dim = _read_size(node)
+        if owner is None or not isinstance(node, ast.expr):
+            continue
+        for name, fact in names.items():
+            sizes = fact.shape[dim:][:1] if fact is not None else wanted[-1:]
+            if name != owner.id and sizes == wanted[-1:]:
+                new = text.written(node).replace(owner.id, name, 1)
+                edit = Edit(text.span(owner), name)
+                whole = text.written(call).replace(text.written(node), new, 1)
+                yield Fix("fits", f"`{join_lines(whole)}`", (edit,))
+
+
+def _read_size(node: ast.AST) -> tuple[ast.Name | None, int]:
+    """Return the tensor and the dim of `x.size(1)`, `x.shape[1]` or `len(x)`."""
+    if isinstance(node, ast.Call) and node.args:
+        dim = node.args[0]
+        if isinstance(node.func, ast.Name) and node.func.id == "len":
+            return (dim, 0) if isinstance(dim, ast.Name) else (None, 0)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "size":
+            return _as_name(node.func.value), _as_number(dim)
+    shape = node.value if isinstance(node, ast.Subscript) else None
+    if isinstance(shape, ast.Attribute) and shape.attr == "shape":
+        return _as_name(shape.value), _as_number(node.slice)  # type: ignore[attr-defined]
+    return None, 0
+
+
+def _as_name(node: ast.expr) -> ast.Name | None:
+    """Return a node that is a plain name."""
+    return node if isinstance(node, ast.Name) else None
+
+
+def _as_number(node: ast.expr) -> int:
+    """Return a literal dim; 99 for others."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return 99
+    return value if type(value) is int else 99
+
+
+def _suggest_more_keys(
+    program: Program, failure: Failure, mask: Fact, wanted: tuple[int, ...]
+) -> Iterator[Fix]:
+    """Suggest keys that are not hidden for the tokens that a program puts before or
+    behind its sequence: `F.pad(mask, (1, 0), value=False)`.
+    """
+    if len(mask.shape) != 2 or mask.shape[0] != wanted[0] or mask.dtype != "bool":
+        mask = _find_bool(program, mask)
+    more = wanted[-1] - mask.shape[-1]
+    if more < 1 or len(mask.shape) != 2 or mask.dtype != "bool":
+        return
+    sides = _find_joined_tokens(program, failure, wanted[-1], more)
+    if sides is None:
+        return
+    op = program.trace.ops[failure.op]
+    for text, node in reversed([*iter_handed_arguments(program, op, mask)]):
+        short = any(
+            isinstance(name, ast.alias) and name.asname == "F" for name in text.nodes
+        )
+        function = "F.pad" if short else "torch.nn.functional.pad"
+        new = f"{function}({text.written(node)}, {sides}, value=False)"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _find_bool(program: Program, mask: Fact) -> Fact:
+    """Return the truths that a mask of numbers was made of."""
+    fact = mask
+    for _ in range(FARTHEST):
+        if fact.dtype == "bool":
+            return fact
+        maker = program.producers.get(fact.tensor)
+        inputs = maker.inputs if maker is not None else ()
+        same = [operand for operand in inputs if operand.shape == mask.shape]
+        if not same:
+            break
+        fact = next((item for item in same if item.dtype == "bool"), same[0])
+    return mask
+
+
+def _find_joined_tokens(
+    program: Program, failure: Failure, keys: int, more: int
+) -> tuple[int, int] | None:
+    """Return how many tokens a call put before and behind the sequence of a failing
+    attention; None if it joins others.
+    """
+    before = program.trace.ops[max(0, failure.op - FARTHEST) : failure.op]
+    for op in reversed(before):
+        if op.name.rpartition(".")[2] not in JOINS or len(op.inputs) != 2:
+            continue
+        first, second = (fact.shape for fact in op.inputs)
+        if len(first) != 3 or keys not in op.outputs[0].shape[:2]:
+            continue
+        dim = op.outputs[0].shape.index(keys)
+        if first[dim] == more and second[dim] == keys - more:
+            return more, 0
+        if second[dim] == more and first[dim] == keys - more:
+            return 0, more
+    return None

@@ -1,0 +1,94 @@
+"""Edits for the order of backward passes and steps of several optimizers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.findings.finding import Edit, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_dotted_name, get_last_line
+
+MOST_BETWEEN = 4
+"""Statements between a backward pass and its step: gradients clipped, numbers kept."""
+
+
+def suggest_earlier_pass(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest the backward pass and the step of a loss before the steps of other
+    optimizers, which change weights that the pass needs.
+
+    Only where those clear their gradients first: the pass leaves gradients in them.
+    """
+    failing = history.find_text(cause.failing.span)
+    if failing is None:
+        return
+    text, statement = failing
+    body = getattr(text.parent(statement), "body", [])
+    if statement not in body:
+        return
+    at = body.index(statement)
+    first = at
+    while first and _get_method(body[first - 1]) == "zero_grad":
+        first -= 1
+    last = next(
+        (
+            number
+            for number in range(at, min(at + MOST_BETWEEN, len(body)))
+            if _get_method(body[number]) == "step"
+        ),
+        at,
+    )
+    known = _find_definition(body[:at], statement)
+    steps = [n for n in range(known + 1, first) if _get_method(body[n]) == "step"]
+    if not steps:
+        return
+    target = steps[0]
+    while target > known + 1 and isinstance(body[target - 1], ast.Expr):
+        target -= 1
+    before = [_get_method(other) for other in body[target:first]]
+    if before.count("zero_grad") < before.count("step"):
+        return
+    yield _move(text, body[first : last + 1], body[target])
+
+
+def _get_method(statement: ast.stmt) -> str:
+    """Return the name of the method that a statement only calls."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return ""
+
+
+def _find_definition(body: list[ast.stmt], statement: ast.stmt) -> int:
+    """Return the number of the last statement that assigns what another one reads."""
+    read = {
+        get_dotted_name(node)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name)
+    }
+    for number in range(len(body) - 1, -1, -1):
+        targets = getattr(body[number], "targets", ())
+        names = {get_dotted_name(n) for target in targets for n in ast.walk(target)}
+        if names & read:
+            return number
+    return -1
+
+
+def _move(text: SourceText, moved: list[ast.stmt], before: ast.stmt) -> Fix:
+    """Return the fix that moves statements above another one."""
+    begin, end = moved[0].lineno, get_last_line(moved[-1])
+    rows = "".join(f"{row}\n" for row in text.lines[begin - 1 : end])
+    there = Span(text.file, before.lineno, 1, before.lineno, 1)
+    if end < len(text.lines):
+        gone = Edit(Span(text.file, begin, 1, end + 1, 1), "")
+    else:
+        gone = Edit(Span(text.file, begin, 1, end, len(text.lines[end - 1]) + 1), "")
+    shown = next(s for s in moved if _get_method(s) == "backward")
+    message = f"`{join_lines(text.written(shown))}`"
+    if _get_method(moved[-1]) == "step":
+        message += f" and `{join_lines(text.written(moved[-1]))}`"
+    message += f" before `{join_lines(text.written(before))}`"
+    return Fix("fits", message, (Edit(there, rows), gone))

@@ -1,0 +1,94 @@
+"""Edits of patterns of einops that were accepted, but name dims in another order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from math import prod
+
+from shapewright.analysis.einops_errors import BATCH, build_call
+from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import Fact, Op
+
+PART = re.compile(r"\([^)]*\)|\S+")
+"""A dim of a pattern, with all its letters."""
+
+
+def suggest_pattern_orders(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the pattern of a `rearrange` with two dims of its left side exchanged,
+    where its result then has the size that the failing call needs.
+
+    After `b n (h d) -> b h n d`, `b n h d -> b n (h d)` joins the positions with the
+    features of a head; `b h n d -> b n (h d)` joins the heads.
+    """
+    unmet = failure.unmet
+    wanted, got = find_sides(failure)
+    if unmet is None or got is None:
+        return
+    inputs = program.trace.ops[failure.op].inputs
+    needs = unmet.needs
+    if wanted is not None:
+        needs = inputs[wanted[0]].shape[wanted[1]]
+    fact = inputs[got[0]]
+    maker = program.producers.get(fact.tensor)
+    text_and_call = program.call_at(maker.span) if maker is not None else None
+    if maker is None or text_and_call is None:
+        return
+    text, node = text_and_call
+    if get_called_name(node) != "rearrange":
+        return
+    shape = _find_source(program, maker).shape
+    call = build_call(text, node, 1, shape, "")
+    if call is None or len(call.left) != len(shape):
+        return
+    left, _, right = call.pattern.partition("->")
+    parts = PART.findall(left)
+    if len(parts) != len(shape):
+        return
+    quote = text.written(call.place)[0]
+    for first, second in combinations(range(len(parts)), 2):
+        order = list(parts)
+        order[first], order[second] = order[second], order[first]
+        if parts[first].lower() in BATCH and first == 0:
+            continue
+        sizes = _compute_sizes(" ".join(order), right, shape, call.sizes)
+        if len(sizes) == len(fact.shape) and sizes[got[1]] == needs:
+            new = f"{' '.join(order)} ->{right}"
+            edit = Edit(text.span(call.place), f"{quote}{new}{quote}")
+            yield Fix("fits", f"`{new}`", (edit,))
+
+
+def _find_source(program: Program, maker: Op) -> Fact:
+    """Return the tensor that a call of einops was given, from the last of its ops."""
+    fact = maker.inputs[0]
+    while True:
+        before = program.producers.get(fact.tensor)
+        if before is None or before.span != maker.span or not before.inputs:
+            return fact
+        fact = before.inputs[0]
+
+
+def _compute_sizes(
+    left: str, right: str, shape: tuple[int, ...], sizes: dict[str, int]
+) -> list[int]:
+    """Return the shape after a pattern; an empty list if it does not fit."""
+    known = dict(sizes)
+    for part, size in zip(PART.findall(left), shape, strict=True):
+        letters = part.strip("()").split()
+        unknown = [letter for letter in letters if letter not in known]
+        rest = prod(known[letter] for letter in letters if letter in known)
+        if len(unknown) > 1 or not rest or size % rest:
+            return []
+        if unknown:
+            known[unknown[0]] = size // rest
+        elif rest != size:
+            return []
+    groups = [part.strip("()").split() for part in PART.findall(right)]
+    if any(letter not in known for group in groups for letter in group):
+        return []
+    return [prod(known[letter] for letter in group) for group in groups]

@@ -1,0 +1,207 @@
+"""Edits for targets of a loss: flattened like the predictions, shifted by a step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import TARGET_SHAPE
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import join_lines
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op, collect_leaves
+
+VIEWS = operators_with("regroups_dims", "copies_if_needed") | {"contiguous"}
+"""Operators that keep all elements in their order."""
+FARTHEST = 60
+"""Ops on the way from the predictions to the tensor that was cut."""
+OTHERS = {":-1": "1:", "1:": ":-1"}
+"""What is predicted from all steps but the last is all steps but the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A tensor without its first or last step along a dim, and how it is written."""
+
+    source: Fact
+    dim: int
+    step: str
+
+    def write(self, step: str) -> str:
+        """Return a subscript that cuts the same dim: `[:, 1:]`."""
+        return f"[{':, ' * self.dim}{step}]"
+
+
+def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest a target in one dim where the predictions of all positions are rows:
+    `criterion(scores.view(-1, 9), labels.view(-1))`.
+    """
+    unmet = failure.unmet
+    inputs = program.trace.ops[failure.op].inputs
+    if unmet is None or unmet.code != TARGET_SHAPE or len(inputs) < 2:
+        return
+    scores, target = inputs[:2]
+    if len(scores.shape) != 2 or len(target.shape) < 2:
+        return
+    maker = program.producers.get(scores.tensor)
+    if maker is None or maker.name.rpartition(".")[2] not in VIEWS:
+        return
+    before = maker.inputs[0].shape
+    is_same = before[: len(target.shape)] == target.shape
+    place = find_tensor_expressions(program, program.trace.ops[failure.op])[1]
+    text_and_node = program.node(program.trace.ops[failure.op].span)
+    if not is_same or prod(target.shape) != scores.shape[0]:
+        return
+    if place is not None and text_and_node is not None:
+        text = text_and_node[0]
+        new = f"{text.written(place[0])}.reshape(-1)"
+        edit = Edit(text.span(place[0]).end, ".reshape(-1)")
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def suggest_shifted_target(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the steps that belong together where tokens are predicted from those
+    before: `tokens[:, 1:]` as the target of `model(tokens[:, :-1])`, and the reverse.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != TARGET_SHAPE or len(op.inputs) < 2:
+        return
+    scores, target = op.inputs[:2]
+    steps = _collect_views(program, target)
+    whole = steps[-1].inputs[0] if steps else target
+    cut = _read_cut(program, program.producers.get(whole.tensor))
+    if cut is not None:
+        yield from _cut_argument(program, op, cut)
+        return
+    other = _find_cut_before(program, op, whole, scores)
+    if other is None or other.dim >= len(whole.shape):
+        return
+    new = other.write(OTHERS[other.step])
+    if steps:
+        text_and_call = program.call_at(steps[-1].span)
+        if text_and_call is None:
+            return
+        text, call = text_and_call
+        if not isinstance(call.func, ast.Attribute):
+            return
+        owner, name = call.func.value, call.func.attr
+        written = f"{text.written(owner)}{new}"
+        edit = Edit(text.span(owner).end, new)
+        if name == "view" and other.dim:  # what is cut along dim 1 is not contiguous
+            method = text.span(owner).end.until(text.span(call.func))
+            edit = Edit(method, f"{new}.reshape")
+            written += ".reshape(...)"
+        yield Fix("fits", f"`{join_lines(written)}`", (edit,))
+        return
+    place = find_tensor_expressions(program, op)[1]
+    text_and_node = program.node(op.span)
+    if place is not None and text_and_node is not None:
+        text = text_and_node[0]
+        written = text.written(place[0]) + new
+        edit = Edit(text.span(place[0]).end, new)
+        yield Fix("fits", f"`{join_lines(written)}`", (edit,))
+
+
+def _collect_views(program: Program, fact: Fact) -> list[Op]:
+    """Return the views that made a tensor, the last one first."""
+    views: list[Op] = []
+    while len(views) < FARTHEST:
+        maker = program.producers.get(fact.tensor)
+        if maker is None or maker.name.rpartition(".")[2] not in VIEWS:
+            break
+        views.append(maker)
+        fact = maker.inputs[0]
+    return views
+
+
+def _read_cut(program: Program, op: Op | None) -> _Cut | None:
+    """Return what a subscript such as `tokens[:, :-1]` cuts, or None."""
+    text_and_node = program.node(op.span) if op is not None else None
+    if op is None or text_and_node is None or op.name != "[]":
+        return None
+    text, node = text_and_node
+    if not isinstance(node, ast.Subscript):
+        return None
+    index = node.slice
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    written = [text.written(part).replace(" ", "") for part in parts]
+    steps = [at for at, part in enumerate(written) if part in OTHERS]
+    rest = [part for part in written if part not in OTHERS]
+    if len(steps) != 1 or any(part not in (":", "...") for part in rest):
+        return None
+    dim = steps[0]
+    if "..." in written[:dim]:
+        dim += len(op.inputs[0].shape) - len(written)
+    return _Cut(op.inputs[0], dim, written[steps[0]])
+
+
+def _find_cut_before(
+    program: Program, op: Op, whole: Fact, scores: Fact
+) -> _Cut | None:
+    """Return how the tokens of a target, or the scores for them, were cut before."""
+    for before in reversed(program.trace.ops[: op.index]):
+        if before.name != "[]" or not before.inputs:
+            continue
+        cut = _read_cut(program, before)
+        if cut is None:
+            continue
+        is_own = cut.source.tensor == whole.tensor
+        left = before.outputs[0].shape if before.outputs else ()
+        if not is_own and not _is_made_of(program, scores, before.outputs[0]):
+            continue
+        if left[: len(whole.shape)] == _shorten(whole.shape, cut.dim):
+            return cut
+    return None
+
+
+def _shorten(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    """Return a shape with one element less along a dim."""
+    if dim >= len(shape):
+        return ()
+    return (*shape[:dim], shape[dim] - 1, *shape[dim + 1 :])
+
+
+def _is_made_of(program: Program, fact: Fact, source: Fact) -> bool:
+    """Return whether a tensor is a view of another one."""
+    steps = _collect_views(program, fact)
+    known = {fact.tensor, *(step.inputs[0].tensor for step in steps)}
+    return source.tensor in known
+
+
+def _cut_argument(program: Program, op: Op, cut: _Cut) -> Iterator[Fix]:
+    """Yield the tokens without their other end where a model reads them whole."""
+    other = OTHERS[cut.step]
+    for call in reversed(program.trace.calls):
+        if call.ops[0] >= op.index or call.span is None or call.depth > 1:
+            continue
+        facts = [fact.tensor for fact in collect_leaves((call.inputs,))]
+        text_and_call = program.call_at(call.span)
+        if cut.source.tensor not in facts or text_and_call is None:
+            continue
+        text, node = text_and_call
+        target_node = program.node(_find_cut_span(program, cut))
+        if target_node is None or not isinstance(target_node[1], ast.Subscript):
+            return
+        name = text.written(target_node[1].value)
+        for argument in [*node.args, *(word.value for word in node.keywords)]:
+            if text.written(argument) == name:
+                new = cut.write(other)
+                edit = Edit(text.span(argument).end, new)
+                yield Fix("fits", f"`{name}{new}`", (edit,))
+        return
+
+
+def _find_cut_span(program: Program, cut: _Cut) -> Span | None:
+    """Return where a cut is written."""
+    for op in program.trace.ops:
+        is_same = op.name == "[]" and op.inputs[:1] == (cut.source,)
+        if is_same and _read_cut(program, op) == cut:
+            return op.span
+    return None

@@ -1,0 +1,101 @@
+"""States kept with their graph as an attribute; the order of two optimizers' steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+pytestmark = pytest.mark.long
+
+KEPT = """\
+import torch
+from torch import nn
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out, self.kept = nn.{cell}(4, 8), nn.Linear(8, 1), None
+    def forward(self, x):
+        {start}
+        for step in x.unbind(1):
+            {update}
+        self.kept = {last}
+        return self.out({read})
+net = Memory()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(4):
+    loss = net(torch.randn(3, 5, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+STATES = {
+    "a tensor": (
+        {
+            "cell": "GRUCell", "update": "h = self.cell(step, h)", "last": "h",
+            "start": "h = torch.zeros(3, 8) if self.kept is None else self.kept",
+            "read": "h",
+        },
+        "`self.kept = h.detach()`",
+    ),
+    "a pair": (
+        {
+            "cell": "LSTMCell", "update": "h = self.cell(step, h)", "last": "h",
+            "start": "h = self.kept", "read": "h[0]",
+        },
+        "`self.kept = tuple(each.detach() for each in h)`",
+    ),
+}  # fmt: skip
+
+LOSSES = """\
+import torch
+from torch import nn
+actor, critic = nn.Linear(4, 2), nn.Linear(6, 1)
+a_opt = torch.optim.Adam(actor.parameters())
+c_opt = torch.optim.Adam(critic.parameters())
+for _ in range(3):
+    s = torch.randn(8, 4)
+    act = torch.tanh(actor(s))
+    actor_loss = -critic(torch.cat([s, act], 1)).mean()
+    value = critic(torch.cat([s, torch.rand(8, 2)], 1))
+    critic_loss = (value - torch.randn(8, 1)).pow(2).mean()
+"""
+ORDERS = {
+    "the critic first": (
+        "c_opt.zero_grad()\ncritic_loss.backward()\nc_opt.step()\n"
+        "a_opt.zero_grad()\nactor_loss.backward()\na_opt.step()\n",
+        "`actor_loss.backward()` and `a_opt.step()` before `c_opt.zero_grad()`",
+    ),
+    "gradients that would be mixed": (
+        "critic_loss.backward()\nc_opt.step()\n"
+        "actor_loss.backward()\na_opt.step()\nc_opt.zero_grad()\na_opt.zero_grad()\n",
+        None,
+    ),
+}
+
+
+def get_fixes(folder: Path, text: str) -> list[str]:
+    """The fixes that were checked of the only error of a script."""
+    report = rehearsed(folder, text)
+    (finding,) = (f for f in report.findings if f.severity == "error")
+    return [fix.message for fix in finding.fixes if fix.checked]
+
+
+@pytest.mark.parametrize("case", STATES)
+def test_the_state_is_kept_without_its_graph(case: str, tmp_path: Path) -> None:
+    words, wanted = STATES[case]
+    assert get_fixes(tmp_path, KEPT.format(**words))[0] == wanted
+
+
+@pytest.mark.parametrize("case", ORDERS)
+def test_a_loss_goes_backward_before_its_weights_change(
+    case: str, tmp_path: Path
+) -> None:
+    steps, wanted = ORDERS[case]
+    fixes = get_fixes(tmp_path, LOSSES + indent(steps, "    "))
+    if wanted is not None:
+        assert fixes == [wanted]
+    assert wanted is not None or all("before" not in message for message in fixes)
