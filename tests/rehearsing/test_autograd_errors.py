@@ -269,6 +269,30 @@ for step in range(4):
     optimizer.step()
 """
 
+WRITTEN_PART = """
+class Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+layer = nn.Linear(10, 8)
+rows = Gather.apply(layer(torch.randn(4, 10)))[:, :6]
+mask = torch.arange(4) < 2
+rows[mask, :] = rows[mask, :] + 1.0
+rows.sum().backward()
+"""
+
+WRITTEN_HALF = """
+layer = nn.Linear(10, 8)
+left, right = layer(torch.randn(4, 10)).chunk(2, dim=1)
+left += 1
+(left * right).sum().backward()
+"""
+
 
 def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
     """Code, message and first checked fix of each finding."""
@@ -307,6 +331,10 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
         (LEAF_BY_METHOD, "leaf-written", "`w.sub_(0.1 * w.grad)`",
          "`with torch.no_grad():` around `w.sub_(0.1 * w.grad)`"),
         (FROZEN, "graph-cut", "no parameter", "`p.requires_grad = True`"),
+        (WRITTEN_PART, "saved-tensor-written", "what a custom `Function` returned",
+         "`rows = rows.clone()` before `rows[mask, :] = rows[mask, :] + 1.0`"),
+        (WRITTEN_HALF, "saved-tensor-written", "one of several views",
+         "`left = left + 1`"),
     ],
 )  # fmt: skip
 def test_the_tensor_is_named_and_the_edit_was_tried(

@@ -305,6 +305,7 @@ MESSAGES = (
     _Message(r"CUDA out of memory", "out-of-memory"),
     _Message(r"backward through the graph a second time", "graph-freed"),
     _Message(r"modified by an inplace operation", "saved-tensor-written"),
+    _Message(r"is a view and is being modified inplace", "saved-tensor-written"),
     _Message(
         r"leaf [Vv]ariable that requires grad is being used in an in-place",
         "leaf-written",

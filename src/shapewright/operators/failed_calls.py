@@ -104,6 +104,7 @@ OF_HISTORY = (
     "modified by an inplace operation",
     "does not require grad and does not have a grad_fn",
     "leaf Variable that requires grad",
+    "is a view and is being modified inplace",
     "differentiated Tensors does not require grad",
 )
 """Parts of torch's messages about a call that autograd refuses for its history."""

@@ -32,6 +32,7 @@ from shapewright.record.ops import Fact, Op
 
 SECOND = "backward through the graph a second time"
 WRITTEN = "modified by an inplace operation"
+VIEW_WRITTEN = "is a view and is being modified inplace"
 FROZEN = "differentiated Tensors does not require grad"
 CUT = ("does not require grad and does not have a grad_fn", "does not require grad")
 LEAVES = (
@@ -46,7 +47,8 @@ class Cause:
 
     `kind` says what happened: `carried` (a tensor brings the graph of an earlier
     iteration), `before-loop` (a graph made once, used in each iteration), `same-loss`,
-    `two-losses`, `written`, `step` (an optimizer wrote), `cut`, `frozen`, `leaf`.
+    `two-losses`, `written`, `step` (an optimizer wrote), `cut`, `frozen`, `leaf`,
+    `view` (a write to a view that autograd cannot follow).
     `fact` is the tensor, `maker` and `user` the calls on both sides of it, `other` the
     earlier backward pass or the call that wrote or cut. `names` are the program's
     expressions for the tensor.
@@ -77,6 +79,8 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return _explain_freed(history, op)
     if WRITTEN in message:
         return _explain_written(history, op, message)
+    if VIEW_WRITTEN in message:
+        return _explain_view(history, op, message)
     if FROZEN in message:
         return _explain_frozen(history, op)
     return _explain_cut(history, op)
@@ -262,6 +266,34 @@ def _explain_frozen(history: History, failing: Op) -> Cause | None:
     return Cause(
         GRAPH_CUT, "not-required", explanation, failing, wanted[0], maker,
         related=tuple(_drop_repeated(related)),
+    )  # fmt: skip
+
+
+# -- a view written in place -----------------------------------------------------------
+
+
+def _explain_view(history: History, op: Op, message: str) -> Cause:
+    """Explain a write to a view of which autograd cannot follow the write."""
+    program = history.program
+    call, name = _quote(program, op), find_name(history, None, op)
+    if "custom Function" in message:
+        what = (
+            "a view of what a custom `Function` returned, whose backward it would skip"
+        )
+    elif "multiple views" in message:
+        what = "one of several views that a call returned together"
+    elif "no_grad" in message:
+        what = "a view made under `torch.no_grad()`"
+    else:
+        what = "a view"
+    related = []
+    maker = program.producers.get(op.inputs[0].tensor) if op.inputs else None
+    if maker is not None:
+        related.append(_make_place(maker, f"{name} is made by `{maker.name}`"))
+    return Cause(
+        SAVED_TENSOR_WRITTEN, "view",
+        f"{call} writes to {name}, {what}: torch allows no write to it", op, other=op,
+        names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 

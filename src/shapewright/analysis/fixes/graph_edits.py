@@ -63,6 +63,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "same-loss": _suggest_single_pass,
         "two-losses": _suggest_for_two_losses,
         "written": _suggest_out_of_place,
+        "view": _suggest_out_of_place,
         "step": _suggest_later_step,
         "cut": _suggest_uncut_graph,
         "frozen": _suggest_training,
