@@ -135,3 +135,57 @@ def test_lists_of_modules_in_a_list_are_registered(lists: str, tmp_path: Path) -
     assert (
         finding.fixes[0].message == "`nn.ModuleList` for the list and the lists in it"
     )
+
+
+SHARED = """\
+import itertools
+import torch
+from torch import nn
+
+shared = nn.Linear(8, 8)
+
+class Head(nn.Module):
+    def __init__(self, block):
+        super().__init__()
+        self.block, self.out = block, nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.out(self.block(x).relu())
+
+first, second = Head(shared), Head({block})
+optimizer = {optimizer}
+for step in range(3):
+    x = torch.randn(4, 8)
+    optimizer.zero_grad()
+    (first(x) + second(x)).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_a_shared_layer_is_in_an_optimizer_once(tmp_path: Path) -> None:
+    chained = "itertools.chain(first.parameters(), second.parameters())"
+    script = SHARED.format(block="shared", optimizer=f"torch.optim.Adam({chained})")
+    (only,) = rehearsed(tmp_path, script).findings
+    assert only.code == "parameter-repeated"
+    assert "`Head.block.weight`, `Head.block.bias`" in only.message
+    assert only.span is not None
+    assert only.span.line == 16
+    assert [fix.message for fix in only.fixes] == [f"`list(dict.fromkeys({chained}))`"]
+
+
+@pytest.mark.parametrize(
+    ("block", "parameters"),
+    [
+        ("shared", "nn.ModuleList([first, second]).parameters()"),
+        ("shared", "{*first.parameters(), *second.parameters()}"),
+        ("nn.Linear(8, 8)", "[*first.parameters(), *second.parameters()]"),
+        ("shared", "[{'params': first.parameters()}, {'params': second.out.weight}, "
+         "{'params': [second.out.bias], 'lr': 1.0}]"),
+    ],
+)  # fmt: skip
+def test_each_parameter_once_is_quiet(
+    block: str, parameters: str, tmp_path: Path
+) -> None:
+    optimizer = f"torch.optim.SGD({parameters}, lr=0.1)"
+    script = SHARED.format(block=block, optimizer=optimizer)
+    assert rehearsed(tmp_path, script).findings == ()

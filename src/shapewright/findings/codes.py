@@ -562,6 +562,9 @@ GRAPH_KEPT = _mistake("graph-kept",
 NOT_IN_OPTIMIZER = _mistake("not-in-optimizer",
     "parameters that get gradients but are in no optimizer",
     "`nn.ModuleList`; an optimizer built after the model is complete")
+PARAMETER_REPEATED = _mistake("parameter-repeated",
+    "an optimizer that has a parameter more than once",
+    "each parameter once, as `nn.Module.parameters()` of one module has them")
 NO_GRADIENT = _mistake("no-gradient",
     "parameters of an optimizer that never get a gradient",
     "add that part to the loss, or `requires_grad_(False)`")

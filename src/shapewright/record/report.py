@@ -23,7 +23,8 @@ class Optimized:
 
     `never` are the paths of its parameters that require gradients and never had one,
     `strangers` counts those of them that belong to no module that ran, `foreign` all
-    parameters that do not.
+    parameters that do not; `repeated` are those that it lists more than once, so that
+    a step changes them as often.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Optimized:
     never: tuple[str, ...] = ()
     strangers: int = 0
     foreign: int = 0
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,6 +259,20 @@ def suggest_registration(
     yield from suggest_listed_modules(text)
 
 
+def suggest_each_once(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to give an optimizer each of its parameters once."""
+    if not isinstance(node, ast.Call):
+        return
+    parameters = next((k.value for k in node.keywords if k.arg == "params"), None)
+    parameters = node.args[0] if node.args else parameters
+    if parameters is None or isinstance(parameters, ast.Starred):
+        return
+    new = f"list(dict.fromkeys({text.written(parameters)}))"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(parameters), new),))
+
+
 def suggest_no_grad(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

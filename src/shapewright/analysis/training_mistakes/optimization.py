@@ -20,6 +20,7 @@ from shapewright.findings.codes import (
     NEVER_STEPPED,
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
+    PARAMETER_REPEATED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
     STATE_NOT_COPIED,
@@ -203,6 +204,27 @@ def _join_by_line(scene: RehearsalContext) -> list[Outside]:
             paths = (*first.paths, *outside.paths)
             by_place[key] = replace(first, paths=paths, of=first.of + outside.of)
     return list(by_place.values())
+
+
+@looks_for(PARAMETER_REPEATED, of_whole_runs=True)
+def find_repeated_parameters(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find optimizers that change a parameter several times in each step."""
+    for optimizer in scene.training.optimizers:
+        place = scene.span(optimizer.built, optimizer.name)
+        text = scene.program.text(place.file) if place is not None else None
+        lists = iter_parameter_lists(text) if text is not None else ()
+        is_meant = any(listed.repeated is not None for listed in lists)
+        if not optimizer.repeated or (scene.training.outside and is_meant):
+            continue  # another model is meant: `not-in-optimizer`
+        count = len(optimizer.repeated)
+        what = f"{count} parameters" if count > 1 else "a parameter"
+        yield build_finding(
+            PARAMETER_REPEATED,
+            f"`{optimizer.name}` has {what} more than once, so a step of it is several "
+            f"steps there: {_list_names(optimizer.repeated)}",
+            place,
+            (scene.built(optimizer.repeated[0]), "built here, and shared"),
+        )
 
 
 @looks_for(NO_GRADIENT, of_whole_runs=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ class _Watched:
         self.piled: tuple[Place, list[Gradient]] | None = None  # on those, and where
         self.had: set[int] = set()
         self.held: dict[int, Any] = {}
+        self.counts = Counter(map(id, self.parameters()))
 
     def parameters(self) -> Iterator[Any]:
         """Yield the parameters that the optimizer currently has."""
@@ -317,6 +319,11 @@ class Facts:
             tuple(known[:MOST_PATHS]),
             sum(key not in paths for key in never),
             sum(key not in paths for key in watched.held),
+            tuple(
+                paths.get(key, "a parameter of no module that ran")
+                for key, count in watched.counts.items()
+                if count > 1
+            )[:MOST_PATHS],
         )
 
     def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
