@@ -11,6 +11,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 import shapewright as sw
 from memory.test_real_allocations import profile_peaks, sum_storages
@@ -108,6 +110,36 @@ def test_each_token_takes_what_it_takes_in_a_real_generation() -> None:
     assert abs(peaks[PREFILL] - real[0]) <= 16
     assert abs(peaks[DECODE] - real[3]) <= 16
     assert abs(peaks[LAST_TOKEN] - real[-1]) <= 16
+
+
+def count_flops(model: nn.Module, ids: Tensor, tokens: int) -> list[int]:
+    """Return the FLOPs of each token of a real generation, as torch counts them."""
+    flops, cache = [], None
+    for at in range(tokens):
+        step = ids if not at else ids.new_zeros(ids.shape[0], 1)
+        with (
+            FlopCounterMode(display=False) as counter,
+            sdpa_kernel(SDPBackend.MATH),  # of the kernel for the CPU none are counted
+            torch.no_grad(),
+        ):
+            cache = model(step, past_key_values=cache).past_key_values
+        flops.append(counter.get_total_flops())
+    return flops
+
+
+def test_arithmetic_is_that_of_the_prompt_and_of_one_token() -> None:
+    model, ids = Decoder(), torch.zeros(2, 32, dtype=torch.int64)
+    real = count_flops(model, ids, 40)
+    memory = sw.memory(model, ids, generate=40, device="A100")
+    seen: dict[str, int] = {}
+    for (phase, _), count in memory.events.sum_flops().items():
+        seen[phase] = seen.get(phase, 0) + count
+    assert seen == {PREFILL: real[0], DECODE: real[1], LAST_TOKEN: real[-1]}
+    assert memory.flops == real[0] + real[1] + real[-1]
+    text = str(memory)
+    assert "for the prompt, " in text
+    assert "for the last token, by data-sheet rates" in " ".join(text.split())
+    assert " a step" not in text
 
 
 def test_the_cache_has_bytes_for_each_token() -> None:

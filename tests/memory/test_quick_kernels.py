@@ -73,7 +73,8 @@ def list_calls(dtype: torch.dtype, shape: tuple[int, ...]) -> list[tuple[Any, ..
         elif name == "_copy_plainly":
             calls.append((func, x.transpose(0, -1)))
     for func in (ATEN.tanh_backward.default, ATEN.sigmoid_backward.default,
-                 ATEN.gelu_backward.default, ATEN.silu_backward.default):  # fmt: skip
+                 ATEN.gelu_backward.default, ATEN.silu_backward.default,
+                 ATEN.hardswish_backward.default):  # fmt: skip
         calls.append((func, x, y))
     calls.append((ATEN.threshold_backward.default, x, y, 0))
     return calls

@@ -17,6 +17,7 @@ from shapewright.analysis.memory.rehearsed_runs import describe_run
 from shapewright.commands.check import plan_continuation
 from shapewright.commands.memory_devices import MemoryDevice, describe_machine
 from shapewright.record.memory import LargestBatch
+from shapewright.record.ops import NOT_RECORDED
 
 if TYPE_CHECKING:
     from shapewright.commands.rehearsed_scripts import RehearsedScript
@@ -35,9 +36,6 @@ KEEPS_WHOLE = (
     "parameters are counted whole, of which each rank holds a part in a real run: "
     "whether it fits is not known"
 )
-
-UNSEEN = "not recorded"
-"""How a note begins on a call at which we failed: its memory can be wrong."""
 
 
 def is_memory_wanted(machine: Machine, asked: bool | None) -> bool:
@@ -138,7 +136,7 @@ class _MeasuredScript:
         most = max(runs, key=lambda run: run.peak.bytes)
         if storages.keeps_whole:
             most = replace(most, notes=(*most.notes, KEEPS_WHOLE))
-        faults = [note for note in result.trace.notes if note.startswith(UNSEEN)]
+        faults = [note for note in result.trace.notes if note.startswith(NOT_RECORDED)]
         if faults:
             most = replace(most, notes=(*most.notes, *faults[:3]))
         return most if most.peak.bytes else None

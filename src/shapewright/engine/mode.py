@@ -16,6 +16,7 @@ from shapewright.engine.engine import Args, Engine, Kwargs, Plan
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import Info
 from shapewright.engine.layers.nested_tensors import answer_padded_call, find_refusal
+from shapewright.record.ops import NOT_RECORDED
 
 
 class Mode(Engine):
@@ -79,7 +80,8 @@ class Mode(Engine):
         while where is not None and where.tb_next is not None:
             where = where.tb_next
         line = f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "?"
-        self.note(f"not recorded: {name} ({type(error).__name__}: {error}; at {line})")
+        reason = f"{type(error).__name__}: {error}; at {line}"
+        self.note(f"{NOT_RECORDED}: {name} ({reason})")
         physical = nests.swap_tensors((args, kwargs or {}), self.blank_of)
         out = self.run(func, *nests.replace_devices(physical))
         infos = [

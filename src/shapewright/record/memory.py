@@ -339,7 +339,11 @@ class Memory:
 
     @property
     def flops(self) -> int:
-        """Return the FLOPs of the step, of products, convolutions and attention."""
+        """Return the FLOPs of the step, of products, convolutions and attention.
+
+        Of a generation, those of the prompt, of the first token after it and of the
+        last one.
+        """
         return sum(self.events.sum_flops().values())
 
     @property

@@ -22,6 +22,9 @@ ITEMSIZE = {
 }  # fmt: skip
 """Bytes of one element, by dtype name."""
 
+NOT_RECORDED = "not recorded"
+"""How a note begins on a call at which Shapewright failed itself: torch ran it."""
+
 SHORT = {
     "bool": "bool", "uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16",
     "uint32": "u32", "int32": "i32", "uint64": "u64", "int64": "i64",

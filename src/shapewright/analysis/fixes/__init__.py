@@ -4,7 +4,7 @@ caller then tries them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors import find_cause
@@ -31,7 +31,7 @@ from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.refusals import is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
-    is_of_rows,
+    is_layer_meant,
     suggest_joined_directions,
     suggest_repeated_state,
     suggest_state_shapes,
@@ -105,32 +105,29 @@ def iter_options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOp
         yield FixOption(fix, kind, cost + n * STEP)
 
 
+ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
+    ("list", suggest_tensors),
+    ("state", suggest_joined_directions),
+    ("order", suggest_one_hot),  # numbers of classes are no factors
+    ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
+    ("order", suggest_pattern_orders),  # another layer would join other dims
+)
+"""Edits beside which no others are tried: those would run and mean something else."""
+
+
 def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     """Return the fixes to try, without duplicates, the likeliest first."""
     if failure.of_history:
         cause = find_cause(program, failure)
         fixes = suggest_graph_edits(program, cause) if cause is not None else ()
         return _sort_fixes(program, iter_options("graph", 1.0, fixes))
-    lists = list(iter_options("list", 1.0, suggest_tensors(program, failure)))
-    if lists:
-        return lists
-    states = list(
-        iter_options("state", 1.0, suggest_joined_directions(program, failure))
-    )
-    if states:
-        return states
-    labels = list(iter_options("order", 1.0, suggest_one_hot(program, failure)))
-    if labels:
-        return labels  # numbers of classes are no factors
-    rows = list(iter_options("rank", 1.0, suggest_unbatched_sequence(program, failure)))
-    if rows:
-        return rows  # another size of a layer would fit the number of samples
-    orders = list(iter_options("order", 1.0, suggest_pattern_orders(program, failure)))
-    if orders:
-        return orders  # another size of a layer would join other dims
+    for kind, suggest in ALONE:
+        alone = list(iter_options(kind, 1.0, suggest(program, failure)))
+        if alone:
+            return alone
     shapes = list(iter_options("created", 0.9, suggest_state_shapes(program, failure)))
     shapes += iter_options("state", 1.0, suggest_repeated_state(program, failure))
-    if shapes and is_of_rows(program, failure):
+    if shapes and is_layer_meant(program, failure):
         return shapes  # another layer would fit, too, and be another model
     options = _sort_fixes(
         program,

@@ -174,7 +174,7 @@ def _find_twins(failure: Failure, op: Op, at: int) -> list[int]:
     ]
 
 
-def is_of_rows(program: Program, failure: Failure) -> bool:
+def is_layer_meant(program: Program, failure: Failure) -> bool:
     """Return whether states lack only those of some layers or directions, or have
     layers and batch in the wrong order: the layer is what is meant.
     """

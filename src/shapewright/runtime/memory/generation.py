@@ -44,7 +44,8 @@ def run_generation(
 ) -> Generation:
     """Run a generation of `tokens` tokens after the prompt in `fed`.
 
-    `call` takes the arguments of the model, positional and by name.
+    `call` takes the arguments of the model, positional and by name. Of the tokens, the
+    arithmetic of the first and of the last is counted.
     """
     (args, kwargs), (name, ids) = fed, _find_ids(fed)
     batch, length = ids.shape
@@ -57,8 +58,8 @@ def run_generation(
         raise NoCache(WITHOUT) from None
     _claim_cache(events, cache)
     sizes = [_count_bytes(cache)]
-    for _ in range(min(FEW, tokens - 1)):
-        events.phase = DECODE
+    for number in range(min(FEW, tokens - 1)):
+        events.phase, events.is_counting = DECODE, number == 0
         cache = _call_with_cache(call, name, ids.new_zeros(batch, 1), cache)
         _claim_cache(events, cache)
         sizes.append(_count_bytes(cache))
@@ -66,6 +67,7 @@ def run_generation(
         del cache
         events.phase = LAST_TOKEN
         cache = _make_cache(call, name, ids, length + tokens - 2, events)
+        events.is_counting = True
         cache = _call_with_cache(call, name, ids.new_zeros(batch, 1), cache)
         _claim_cache(events, cache)
     steps = {after - before for before, after in pairwise(sizes)}

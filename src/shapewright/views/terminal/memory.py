@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from shapewright.record.memory import (
     ACTIVATIONS,
+    DECODE,
     FITS,
+    LAST_TOKEN,
+    PREFILL,
     TIGHT,
     Generation,
     HeldBytes,
@@ -45,6 +48,13 @@ MOST_KINDS = 4
 LABEL = 13
 NUMBER = 9
 SHARE = 4
+
+TOKENS = {
+    PREFILL: "for the prompt",
+    DECODE: "for the first token after it",
+    LAST_TOKEN: "for the last token",
+}
+"""What a phase of a generation is."""
 
 LEVELS = " ▁▂▃▄▅▆▇█"
 PLAIN_LEVELS = " .:-=+*%#"
@@ -244,6 +254,8 @@ def _format_work(memory: Memory, terminal: Terminal) -> list[Line]:
     phases: dict[str, int] = {}
     for (phase, _), count in memory.events.sum_flops().items():
         phases[phase] = phases.get(phase, 0) + count
+    if memory.generation is not None:
+        return _format_tokens(memory, phases, terminal)
     if phases:
         text = format_flops(sum(phases.values()))
         parts = [f"{format_flops(count)} {phase}" for phase, count in phases.items()]
@@ -259,6 +271,22 @@ def _format_work(memory: Memory, terminal: Terminal) -> list[Line]:
             f"{total} a step by data-sheet rates, an estimate; {share} of it bound by "
             "arithmetic"
         )
+        lines += label_text("at best", text, terminal)
+    return lines
+
+
+def _format_tokens(
+    memory: Memory, flops: dict[str, int], terminal: Terminal
+) -> list[Line]:
+    """Return the FLOPs of the prompt and of a token, and their times at best."""
+    lines: list[Line] = []
+    if flops:
+        parts = [f"{format_flops(flops[name])} {TOKENS[name]}" for name in flops]
+        lines += label_text("arithmetic", ", ".join(parts), terminal)
+    if memory.estimate is not None:
+        seconds = memory.estimate.seconds
+        parts = [f"{format_duration(seconds[name])} {TOKENS[name]}" for name in seconds]
+        text = f"{', '.join(parts)}, by data-sheet rates, an estimate"
         lines += label_text("at best", text, terminal)
     return lines
 
