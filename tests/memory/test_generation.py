@@ -178,18 +178,16 @@ def test_few_tokens_run_all() -> None:
     assert long.to_dict()["generation"]["tokens"] == 50
 
 
-def test_a_model_without_a_cache_is_told_so() -> None:
-    memory = sw.memory(nn.Embedding(10, 4), "i64[2, 32]", generate=5)
-    assert not memory.complete
-    assert memory.events.error is not None
-    assert "no cache comes with the output" in memory.events.error.message
-
-
 @pytest.mark.parametrize(
     ("make", "options", "said"),
     [
         (Decoder, {"generate": -1}, "cannot be generated"),
         (Decoder, {"generate": 4, "what_if": "bf16"}, "not on a generation"),
+        (
+            lambda: nn.Embedding(10, 4),
+            {"generate": 5},
+            "no cache comes with the output",
+        ),
     ],
 )
 def test_options_without_a_meaning(
@@ -197,6 +195,11 @@ def test_options_without_a_meaning(
 ) -> None:
     with pytest.raises(InputError, match=said):
         sw.memory(make(), "i64[2, 8]", **options)
+
+
+def test_a_model_of_images_generates_nothing() -> None:
+    with pytest.raises(InputError, match="no prompt of token numbers"):
+        sw.memory(nn.Conv2d(3, 8, 3), "f32[2, 3, 8, 8]", generate=5)
 
 
 class WeightOnly(nn.Module):

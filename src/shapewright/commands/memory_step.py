@@ -163,10 +163,15 @@ class MeasuredStep:
 
     def run(self, sizes: Mapping[str, int], notes: tuple[str, ...]) -> Memory:
         """Return the memory at these sizes of the letters."""
+        from shapewright.inputs.errors import InputError
+        from shapewright.runtime.memory.generation import NoCache
         from shapewright.runtime.memory.steps import record_steps
 
         args, kwargs = self.feeding.arguments(sizes)
-        events = record_steps(self.target, args, kwargs, self.request)
+        try:
+            events = record_steps(self.target, args, kwargs, self.request)
+        except NoCache as error:
+            raise InputError(str(error)) from None
         return self._fold(events, sizes, notes)
 
     def _fold(

@@ -116,7 +116,7 @@ def record_steps(
     """Run steps of a target, and return everything that they allocated and freed.
 
     Models, inputs and the process are afterwards as they were. What the program raises
-    is the record's `error`.
+    is the record's `error`; `NoCache` is raised where it can generate no tokens.
     """
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     folder = os.getcwd()
@@ -149,6 +149,8 @@ def record_steps(
         except BaseException as caught:  # whatever ends the program
             error = caught
         events.copies.clear()
+    if isinstance(error, NoCache):
+        raise error
     finding = _explain_error(error, folder) if error is not None else None
     return _finish_record(events, folder, notes, finding, request.parts)
 
@@ -391,8 +393,7 @@ def list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
 def _explain_error(error: BaseException, folder: str) -> Finding:
     """Return the finding for what ended the program."""
     finding = make_failure(error, Mode(), Positions(folder, {}))
-    known = UnreadableValue | UnknownOptimizer | UnknownModule | _NoLoss | NoCache
-    if isinstance(error, known):
+    if isinstance(error, UnreadableValue | UnknownOptimizer | UnknownModule | _NoLoss):
         return replace(finding, message=str(error))
     return finding
 
