@@ -13,6 +13,7 @@ BIN := .venv/bin
 # imports is compiled once, wherever the machine forbids it.
 SHARED := -n auto --maxprocesses 4 --dist worksteal
 ALL := -m "not zoo" --hypothesis-profile=all
+REST := -m "not zoo and (long or hypothesis)" --hypothesis-profile=all
 export OMP_NUM_THREADS ?= 1
 test test-all wheel versions: export PYTHONDONTWRITEBYTECODE :=
 PIP := python -m pip --disable-pip-version-check --quiet --quiet
@@ -69,8 +70,8 @@ docs: $(DEV)  ## the documentation, as HTML, without a warning
 	@$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet -b html docs site
 	@echo "site/index.html"
 
-wheel: $(DEV)  ## build the wheel; run test-all on it, installed, far from src
-	@bash .ci/wheel $(SHARED) $(ALL) $(PYTEST)
+wheel: $(DEV)  ## build the wheel; run on it, installed, what `make test` leaves out
+	@bash .ci/wheel $(SHARED) $(REST) $(PYTEST)
 
 zoo: $(DEV) $(ZOO)  ## long coverage: operators, other people's models, other torches
 	@$(BIN)/python -m pytest -m zoo $(PYTEST)

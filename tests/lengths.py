@@ -131,6 +131,33 @@ FILES = {
     "rehearsing/test_absent_data_sets.py": 6,
     "rehearsing/test_checkpoints.py": 8,
     "rehearsing/test_clipping.py": 8,
+    "rehearsing/test_autograd_errors.py": 5,
+    "rehearsing/test_fixes_that_only_fit.py": 8,
+    "rehearsing/test_padded_sequences.py": 5,
+    "rehearsing/test_means.py": 5,
+    "rehearsing/test_upsampled_sizes.py": 5,
+    "rehearsing/test_loose_loads.py": 5,
+    "rehearsing/test_left_out.py": 5,
+    "rehearsing/test_gradient_shapes.py": 3,
+    "rehearsing/test_definitions.py": 5,
+    "rehearsing/test_live_loops.py": 3,
+    "rehearsing/test_long_loops.py": 3,
+    "rehearsing/test_growing.py": 3,
+    "rehearsing/test_collated_lists.py": 4,
+    "rehearsing/test_unread_counts.py": 4,
+    "rehearsing/test_kernel_stand_ins.py": 3,
+    "rehearsing/test_loss_shapes.py": 4,
+    "checking/test_state_dicts.py": 4,
+    "rehearsing/test_frozen_flags.py": 4,
+    "checking/hazards/test_view_mixes_dims.py": 4,
+    "guards/test_idioms.py": 3,
+    "faces/test_progress.py": 3,
+    "checking/test_chosen_inputs.py": 4,
+    "inputs/test_failed_search.py": 3,
+    "maps/test_composites.py": 3,
+    "guards/test_models.py": 3,
+    "memory/test_what_if.py": 3,
+    "memory/test_real_allocations.py": 3,
     "rehearsing/test_data_sets.py": 8,
     "rehearsing/test_flattened_channels.py": 8,
     "rehearsing/test_flex_attention.py": 8,
@@ -180,6 +207,24 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "memory/test_generation.py::"
+    "test_each_token_takes_what_it_takes_in_a_real_generation",
+    "rehearsing/test_gradients.py::"
+    "test_an_error_in_a_block_that_is_computed_again_is_told_once",
+    "house/test_local_names.py::test_locals_say_what_they_hold",
+    "house/test_operator_facts.py::test_lists_of_operators_are_facts",
+    "house/test_findings.py::"
+    "test_each_code_is_imported_by_name_where_its_kind_is_reported",
+    "house/test_findings.py::"
+    "test_no_code_is_written_as_text_where_a_finding_is_made",
+    "house/test_workflow.py::test_a_project_without_a_mistake_passes",
+    "rehearsing/test_fixes.py::test_a_view_takes_any_batch_before_one_is_left_out",
+    "faces/test_result_files.py::"
+    "test_each_ending_gets_its_format_and_can_be_written_again",
+    "checking/test_writing_fixes.py::"
+    "test_unsafe_fixes_make_it_run_and_touch_nothing_else",
+    "files/test_commands.py::test_files_are_what_they_were_after_a_run_was_killed",
+    "house/test_engine.py::test_the_engine_is_written_by_itself",
     "checking/test_check_command.py::test_json_has_the_fixed_fields",
     "house/test_private_names.py::test_what_only_its_own_file_uses_is_private",
     "checking/test_definitions.py::test_the_first_argument_of_a_class_has_any_name",
@@ -226,7 +271,7 @@ LONG = (
 PAGES = "house/test_snippets.py::test_snippets_print_what_the_page_says"
 LONG_PAGES = (
     "docs/errors/", "docs/check.md", "docs/solve.md", "docs/rehearse.md",
-    "docs/record.md", "docs/start/researcher.md", "docs/start/reviewer.md",
+    "docs/record.md", "docs/start/", "docs/memory.md",
 )  # fmt: skip
 QUICK_PAGES = ("docs/errors/joining.md",)
 """Pages whose commands take long; of those of errors, which have one form, one."""

@@ -15,6 +15,7 @@ from itertools import zip_longest
 from threading import get_ident
 from typing import Any
 
+import pytest
 import torch
 from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
@@ -41,6 +42,8 @@ SETTINGS = frozenset(
 """.split()
 )
 """Calls that give a tensor or take one, and are no ops of a trace."""
+NO_KERNEL = "could not create a primitive"
+"""What oneDNN says of a call that it has for other processors only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +347,8 @@ def check(
     program, args, kwargs = build()
     with MODES[mode]():
         real = really(program, args, kwargs)
+    if NO_KERNEL in real.error:
+        pytest.skip("this CPU has no such kernel in this dtype: there is no oracle")
     program, args, kwargs = build()
     with MODES[mode]():
         ours, _ = traced(program, args, kwargs, values)
