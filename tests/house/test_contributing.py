@@ -205,7 +205,8 @@ def test_a_library_that_owns_the_training_loop(tmp_path: Path) -> None:
 
 
 def test_a_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from shapewright.runtime.claimed_machine import GPUS, Gpu
+    from shapewright.runtime.device_files import Gpu
+    from shapewright.runtime.named_machines import GPUS
 
     file = tmp_path / "name.py"
     file.write_text("import torch\nassert torch.cuda.get_device_name() == 'NVIDIA B9'")

@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
         "--device",
         metavar="D",
         help='whose kernels run: cpu, "H100 80GB", "A100 40GB", "RTX 4090", T4, H200 '
-        "and others (default: cpu)",
+        "and others, or a file that describes a GPU, gpu.toml (default: cpu)",
     )
     add(
         "--fits",

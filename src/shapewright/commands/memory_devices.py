@@ -6,29 +6,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapewright.analysis.memory.device_memory import (
-    DeviceRates,
-    find_capacity,
-    find_rates,
+    DeviceMemory,
+    find_device_memory,
 )
 
 if TYPE_CHECKING:
-    from shapewright.runtime.claimed_machine import Machine
+    from shapewright.runtime.named_machines import Machine
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryDevice:
-    """A device by its name; a GPU has a capability, a capacity and known rates."""
+    """A device by its name; a GPU has a capability and a memory.
+
+    A GPU that nobody named has a capability alone.
+    """
 
     name: str
     capability: tuple[int, int] | None = None
-    capacity: tuple[int, int] | None = None
-    rates: DeviceRates | None = None
+    memory: DeviceMemory | None = None
 
 
 def find_memory_device(text: str) -> MemoryDevice:
     """Return a device by its name; raise `InputError` if its memory is not known."""
     from shapewright.inputs.errors import InputError
-    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
+    from shapewright.runtime.named_machines import Machine, UnknownDevice
 
     try:
         machine = Machine(text)
@@ -52,6 +53,7 @@ def describe_machine(machine: Machine) -> MemoryDevice:
     for maker in ("NVIDIA ", "GeForce ", "Tesla "):
         name = name.removeprefix(maker)
     name = f"{name} {machine.memory}GB"
-    capacity = find_capacity(machine.name, machine.memory)
-    rates = find_rates(machine.name, machine.memory)
-    return MemoryDevice(name, machine.capability, capacity, rates)
+    memory = machine.described or find_device_memory(
+        machine.name, machine.memory, machine.capability
+    )
+    return MemoryDevice(name, machine.capability, memory)

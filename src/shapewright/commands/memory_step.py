@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.memory.advice import find_advice
 from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
-from shapewright.analysis.memory.device_memory import (
-    CONTEXT,
-    find_workspace,
-)
 from shapewright.analysis.memory.largest_batch import (
     estimate_events,
     find_largest_batch,
@@ -106,7 +102,7 @@ class MeasuredStep:
         """Return the letter of the batch; raise `InputError` if there is none."""
         from shapewright.inputs.errors import InputError
 
-        if self.device.capacity is None:
+        if self.device.memory is None:
             raise InputError(
                 "a largest batch needs a device with a known memory: "
                 '--device "H100 80GB"'
@@ -133,7 +129,7 @@ class MeasuredStep:
 
     def _find_largest(self, letter: str, first: Memory) -> LargestBatch:
         """Return the largest batch that surely fits."""
-        assert self.device.capacity is not None
+        assert self.device.memory is not None
         start = self.feeding.letters[letter]
         known = {start: first}
 
@@ -156,7 +152,7 @@ class MeasuredStep:
             return replace(first.total, reserved=replay_allocator(events).reserved).high
 
         search = find_largest_batch(
-            measure, max(start, 1), self.device.capacity[0], predict=predict
+            measure, max(start, 1), self.device.memory.capacity[0], predict=predict
         )
         tried = {size: known[size].reserved or 0 for size in sorted(search.tried)}
         return LargestBatch(letter, search.size, tried, search.is_exact)
@@ -190,11 +186,11 @@ class MeasuredStep:
         name = optimizer.__name__ if optimizer is not None and training else ""
         reserved = total = allocated = None
         history: tuple[AllocatorAction, ...] = ()
-        if device.capability is not None:
+        if device.memory is not None:
             allocator = replay_allocator(events.events, events.steps)
             reserved, history = allocator.reserved, tuple(allocator.history)
             allocated = allocator.most_allocated
-            total = TotalBytes(reserved, find_workspace(device.capability), CONTEXT)
+            total = TotalBytes(reserved, device.memory.workspace, device.memory.context)
         return Memory(
             self.name,
             self.feeding.text,
@@ -206,7 +202,7 @@ class MeasuredStep:
             draw_timeline(events, granularity),
             reserved,
             total,
-            device.capacity,
+            device.memory.capacity if device.memory is not None else None,
             advice=find_advice(peak, training, name, self.get_batch_letter()),
             notes=(*notes, *events.notes, *self._list_unknown(events)),
             sizes={**self.feeding.letters, **sizes},
@@ -218,9 +214,10 @@ class MeasuredStep:
 
     def _estimate(self, events: MemoryEvents) -> StepEstimate | None:
         """Return the time of a step at best, if the device's rates are known."""
-        if self.device.rates is None or events.error is not None:
+        memory = self.device.memory
+        if memory is None or memory.rates is None or events.error is not None:
             return None
-        return estimate_step(events, self.device.rates)
+        return estimate_step(events, memory.rates)
 
     def _list_left_out(self, events: MemoryEvents) -> Iterator[str]:
         """Yield notes on what of a generation did not run."""

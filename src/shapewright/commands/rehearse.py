@@ -74,7 +74,7 @@ def rehearse_command(
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.launchers import is_launch, read_launch
     from shapewright.inputs.target import parse_target
-    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
+    from shapewright.runtime.named_machines import Machine, UnknownDevice
 
     try:
         machine = Machine(device)
@@ -290,7 +290,7 @@ def rehearse_function(
     from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.python_files import change_functions
-    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
+    from shapewright.runtime.named_machines import Machine, UnknownDevice
     from shapewright.runtime.restore.process_state import guard_surroundings
     from shapewright.runtime.restore.surroundings import find_place, keep_owned
     from shapewright.runtime.run import record_run

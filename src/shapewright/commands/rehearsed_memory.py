@@ -22,8 +22,8 @@ from shapewright.record.ops import NOT_RECORDED
 if TYPE_CHECKING:
     from shapewright.commands.rehearsed_scripts import RehearsedScript
     from shapewright.record.rehearsed_memory import RehearsedMemory
-    from shapewright.runtime.claimed_machine import Machine
     from shapewright.runtime.limits import Limit
+    from shapewright.runtime.named_machines import Machine
     from shapewright.runtime.training.rehearsal import Rehearsed
 
 MOST_RUNS = 5
@@ -61,7 +61,7 @@ def add_memory(
 
     If it does not fit, a few more runs look for the batch that does.
     """
-    from shapewright.runtime.claimed_machine import Machine
+    from shapewright.runtime.named_machines import Machine
 
     machine = Machine(script.device or "cpu")
     devices = {meta.device for meta in script.memo.metas.values()}
@@ -122,14 +122,14 @@ class _MeasuredScript:
         if not machine.is_named:
             device = MemoryDevice(machine.kind, device.capability)
         elif storages.keeps_whole:
-            device = replace(device, capacity=None)
+            device = replace(device, memory=None)
         names = ["cpu"]
         if machine.kind == "cuda":
             names = [f"cuda:{number}" for number in range(machine.count)]
         runs = [
             describe_run(
                 storages.finish(name, early), device.name, device.capability,
-                device.capacity,
+                device.memory,
             )
             for name in names
         ]  # fmt: skip

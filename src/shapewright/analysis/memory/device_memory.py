@@ -31,19 +31,19 @@ WORKSPACE_9 = 32 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class _DeviceMemory:
+class _ReportedCapacity:
     """What torch says that a GPU has, in GiB, and who reported it."""
 
     gib: float
     source: str
 
 
-CAPACITIES: dict[tuple[str, int], _DeviceMemory] = {
-    ("NVIDIA H100", 80): _DeviceMemory(79.11, "vllm-project/vllm#27508"),
-    ("NVIDIA A100", 80): _DeviceMemory(79.25, "levihsu/OOTDiffusion#235"),
-    ("NVIDIA GeForce RTX 2080 Ti", 11): _DeviceMemory(10.76, "ispc-lab/TMA#5"),
-    ("NVIDIA GeForce RTX 4090", 24): _DeviceMemory(23.64, "ali-vilab/VGen#104"),
-    ("Tesla T4", 16): _DeviceMemory(14.75, "hpcaitech/Open-Sora#697"),
+CAPACITIES: dict[tuple[str, int], _ReportedCapacity] = {
+    ("NVIDIA H100", 80): _ReportedCapacity(79.11, "vllm-project/vllm#27508"),
+    ("NVIDIA A100", 80): _ReportedCapacity(79.25, "levihsu/OOTDiffusion#235"),
+    ("NVIDIA GeForce RTX 2080 Ti", 11): _ReportedCapacity(10.76, "ispc-lab/TMA#5"),
+    ("NVIDIA GeForce RTX 4090", 24): _ReportedCapacity(23.64, "ali-vilab/VGen#104"),
+    ("Tesla T4", 16): _ReportedCapacity(14.75, "hpcaitech/Open-Sora#697"),
 }
 """By name and gigabytes: `total capacity` in messages of torch that users reported."""
 
@@ -82,6 +82,31 @@ RATES: dict[tuple[str, int], DeviceRates] = {
     ),
 }  # fmt: skip
 """By name and gigabytes; what is not here has no estimate of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """What a GPU has for a program, and what is taken there besides its tensors.
+
+    All in bytes: `capacity` at least and at most, `context` of CUDA at least and at
+    most, `workspace` of cuBLAS. Without `rates`, no time is estimated.
+    """
+
+    capacity: tuple[int, int]
+    workspace: int = WORKSPACE
+    context: tuple[int, int] = CONTEXT
+    rates: DeviceRates | None = None
+
+
+def find_device_memory(
+    name: str, gigabytes: int, capability: tuple[int, int]
+) -> DeviceMemory:
+    """Return what is known of a GPU with so many gigabytes."""
+    return DeviceMemory(
+        find_capacity(name, gigabytes),
+        find_workspace(capability),
+        rates=find_rates(name, gigabytes),
+    )
 
 
 def find_rates(name: str, gigabytes: int) -> DeviceRates | None:

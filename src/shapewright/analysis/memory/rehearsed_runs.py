@@ -10,7 +10,11 @@ from shapewright.analysis.memory.caching_allocator import (
     DeviceFull,
     replay_event,
 )
-from shapewright.analysis.memory.device_memory import CONTEXT, find_workspace
+from shapewright.analysis.memory.device_memory import (
+    CONTEXT,
+    DeviceMemory,
+    find_workspace,
+)
 from shapewright.analysis.memory.growth import find_growth
 from shapewright.analysis.memory.peaks import describe_moment, find_peak
 from shapewright.record.memory import KINDS, Peak, TotalBytes
@@ -26,12 +30,12 @@ def describe_run(
     run: RecordedRun,
     device: str,
     capability: tuple[int, int] | None,
-    capacity: tuple[int, int] | None,
+    device_memory: DeviceMemory | None,
 ) -> RehearsedMemory:
     """Return the memory that a run takes on a device of this capability.
 
-    Without a capability it is the CPU, whose tensors are all that is known; `capacity`
-    is the least and the most that a program can have of a device.
+    Without a capability it is the CPU, whose tensors are all that is known; without
+    `device_memory` it is a GPU that nobody named.
     """
     record = run.events
     if capability is None:
@@ -40,13 +44,15 @@ def describe_run(
         return RehearsedMemory(device, run, peak, _find_turn(run, peak), growth=growth)
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
-    workspace = find_workspace(capability)
-    shortage = _find_shortage(run, capacity, workspace) if capacity else None
-    limit = limits = None
-    if capacity is not None:
+    workspace, context = find_workspace(capability), CONTEXT
+    capacity = shortage = limit = limits = None
+    if device_memory is not None:
+        capacity = device_memory.capacity
+        workspace, context = device_memory.workspace, device_memory.context
+        shortage = _find_shortage(run, device_memory)
         limits = (
-            capacity[0] - workspace - CONTEXT[1],
-            capacity[1] - workspace - CONTEXT[0],
+            capacity[0] - workspace - context[1],
+            capacity[1] - workspace - context[0],
         )
         limit = limits[0] if shortage is None else None
     allocator = CachingAllocator(limit)
@@ -56,22 +62,21 @@ def describe_run(
         memory,
         allocated=allocator.most_allocated,
         reserved=allocator.most_reserved,
-        total=TotalBytes(allocator.most_reserved, workspace, CONTEXT),
+        total=TotalBytes(allocator.most_reserved, workspace, context),
         capacity=capacity,
         shortage=shortage,
         growth=find_growth(run, SMALLEST, limits),
     )
 
 
-def _find_shortage(
-    run: RecordedRun, capacity: tuple[int, int], workspace: int
-) -> Shortage | None:
+def _find_shortage(run: RecordedRun, device_memory: DeviceMemory) -> Shortage | None:
     """Return where the device is full, surely or else perhaps."""
-    for size, context in ((capacity[1], CONTEXT[0]), (capacity[0], CONTEXT[1])):
-        taken = workspace + context
-        place, needed = _find_failure(run, size - taken)
+    capacity, workspace = device_memory.capacity, device_memory.workspace
+    least, most = device_memory.context
+    for size, context in ((capacity[1], least), (capacity[0], most)):
+        place, needed = _find_failure(run, size - workspace - context)
         if place >= 0:
-            both = needed + workspace + CONTEXT[0], needed + workspace + CONTEXT[1]
+            both = needed + workspace + least, needed + workspace + most
             return _describe_shortage(run, place, both, both[0] > capacity[1])
     return None
 

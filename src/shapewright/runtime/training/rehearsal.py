@@ -15,12 +15,13 @@ from shapewright.engine.replacement import replace_attribute
 from shapewright.record.report import LastBatch, ListField, Rehearsal, Training
 from shapewright.runtime.absent import replace_absent_data
 from shapewright.runtime.absent.settings import StandInSettings
-from shapewright.runtime.claimed_machine import Machine, claim_machine
+from shapewright.runtime.claimed_machine import claim_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import iter_remainders, watch_loaders
 from shapewright.runtime.loops.loop_calls import call_step, watch_loops
 from shapewright.runtime.loops.loop_state import RehearsalState
 from shapewright.runtime.model_building import replace_downloads
+from shapewright.runtime.named_machines import Machine
 from shapewright.runtime.processes.data_parallel import replace_data_parallel
 from shapewright.runtime.processes.device_meshes import replace_mesh_parallelism
 from shapewright.runtime.processes.functional_collectives import (

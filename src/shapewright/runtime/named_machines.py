@@ -1,0 +1,94 @@
+"""Devices by their names: `H100 80GB`, `2x RTX 4090`, or a file that describes one."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from shapewright.runtime.device_files import (
+    ENDING,
+    DeviceFileError,
+    Gpu,
+    read_device_file,
+)
+
+GIB = 1 << 30
+
+
+GPUS: dict[str, Gpu] = {
+    "h200": Gpu("NVIDIA H200", 141, (9, 0), 132),
+    "h100": Gpu("NVIDIA H100", 80, (9, 0), 132),
+    "a100": Gpu("NVIDIA A100", 40, (8, 0), 108),
+    "l4": Gpu("NVIDIA L4", 24, (8, 9), 58),
+    "l40s": Gpu("NVIDIA L40S", 48, (8, 9), 142),
+    "t4": Gpu("Tesla T4", 16, (7, 5), 40),
+    "v100": Gpu("Tesla V100", 16, (7, 0), 80),
+    "gtx 1080 ti": Gpu("NVIDIA GeForce GTX 1080 Ti", 11, (6, 1), 28),
+    "rtx 2080 ti": Gpu("NVIDIA GeForce RTX 2080 Ti", 11, (7, 5), 68),
+    "rtx 3090": Gpu("NVIDIA GeForce RTX 3090", 24, (8, 6), 82),
+    "rtx 4090": Gpu("NVIDIA GeForce RTX 4090", 24, (8, 9), 128),
+    "rtx 5090": Gpu("NVIDIA GeForce RTX 5090", 32, (12, 0), 170),
+}
+"""The GPUs that `--device` knows, by their names there; from NVIDIA's data sheets."""
+
+NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
+
+
+class UnknownDevice(ValueError):
+    """Raised for a device name that is not known."""
+
+
+class Machine:
+    """Devices named by a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`, or by
+    a file that describes a GPU, `b200.toml`.
+    """
+
+    def __init__(self, text: str) -> None:
+        match = NAMED.fullmatch(text.strip())
+        number, named, memory = match.groups() if match else (None, text, None)
+        name = named.lower().removeprefix("nvidia ").strip()
+        self.kind = name if name in ("cpu", "mps") else "cuda"
+        self.text = text
+        gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
+        if name.endswith(ENDING):
+            if memory:
+                raise UnknownDevice(f"the memory of `{named}` stands in the file")
+            try:
+                gpu = read_device_file(named.strip())
+            except DeviceFileError as error:
+                raise UnknownDevice(str(error)) from None
+        self.is_named = gpu is not None and name != "cuda"
+        if self.kind == "cuda" and gpu is None:
+            raise UnknownDevice(_describe_unknown(text, name, memory))
+        self.count = int(number or 1)
+        if self.count < 1 or (self.kind != "cuda" and self.count > 1):
+            raise UnknownDevice(f"no machine has {self.count} of `{name}`")
+        gpu = gpu or Gpu("", 0, (0, 0), 0)
+        self.name, self.memory = gpu.name, gpu.memory
+        self.capability, self.processors = gpu.capability, gpu.processors
+        self.described = gpu.described
+        if memory:
+            self.memory = int(memory)
+
+
+def _describe_unknown(text: str, name: str, memory: str | None) -> str:
+    """Return that no device has the name, with those that were probably meant.
+
+    Their first letter is the same: a B200 is no misspelled H200. Or the name lacks its
+    first word: a 3090 is an RTX 3090.
+    """
+    known = ["cpu", "cuda", "mps", *GPUS]
+    alike = [device for device in known if device[0] == name[:1]]
+    alike = [device for device in alike if device.startswith(name)] or alike
+    ending = [device for device in known if device.endswith(f" {name}")]
+    if close := ending or sorted(get_close_matches(name, alike, n=2)):
+        number = text[: text.lower().index(name)]
+        size = f" {memory}GB" if memory else ""
+        meant = (device.upper() if device in GPUS else device for device in close)
+        words = " or ".join(f"`{number}{device}{size}`" for device in meant)
+        return f"no device `{text}` is known; did you mean {words}?"
+    names = ", ".join(f'"{name.upper()}"' if name in GPUS else name for name in known)
+    return (
+        f'no device `{text}` is known; there is {names}, several GPUs: "2x H100", and '
+        "a file that describes one: gpu.toml"
+    )
