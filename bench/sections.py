@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from bench import processes, subjects, symbolic, training
+from bench import memory_steps, processes, subjects, symbolic, training
 from bench.report import Section, verdict
 from bench.timing import Rounds, interleaved, spread
 
@@ -239,4 +239,5 @@ SECTIONS: dict[str, Callable[[int], Section]] = {
     "size": size,
     "symbolic": symbolic.section,
     "training": training.section,
+    "memory": memory_steps.section,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from typing import Any
 
 import pytest
@@ -65,7 +66,7 @@ def list_calls(dtype: torch.dtype, shape: tuple[int, ...]) -> list[tuple[Any, ..
     for func, kernel in _KERNELS.items():
         name = kernel.__name__
         if name == "_answer_unary" and func._schema.name != "aten::pow":
-            extra = (2.0,) if "mul" in str(func) else ()
+            extra = (2.0,) if func._schema.name[6:] in ("mul", "div") else ()
             calls += [(func, x, *extra), (func, x.transpose(0, -1), *extra)]
         elif name == "_answer_binary":
             calls += [(func, x, y), (func, x, 0.5), (func, x, y.transpose(0, -1).clone()
@@ -90,6 +91,80 @@ def test_quick_results_are_torchs(dtype: torch.dtype, shape: tuple[int, ...]) ->
         quick = describe(compute_quickly(func, tuple(args), {}))
         assert quick == describe(func(*args)), (func, args)
     assert answered >= 30
+
+
+def draw_laid(rng: random.Random, shape: tuple[int, ...]) -> torch.Tensor:
+    """A real tensor of any layout: transposed, cut, expanded, channels last."""
+    order = rng.sample(range(len(shape)), len(shape))
+    wide = [size + rng.choice([0, 0, 2]) for size in shape]
+    x = torch.randn([wide[dim] for dim in order])
+    x = x.permute([order.index(dim) for dim in range(len(shape))])
+    x = x[tuple(slice(0, size) for size in shape)]
+    if shape and rng.random() < 0.2:
+        dim = rng.randrange(len(shape))
+        x = x.select(dim, 0).unsqueeze(dim).expand(shape) if shape[dim] else x
+    if len(shape) == 4 and rng.random() < 0.3:
+        x = x.contiguous(memory_format=torch.channels_last)
+    return x.contiguous() if rng.random() < 0.3 else x
+
+
+def draw_call(rng: random.Random) -> tuple[Any, ...]:
+    """A call of a kernel on tensors of drawn layouts, which torch may refuse."""
+    shape = tuple(rng.choice([1, 2, 3, 4]) for _ in range(rng.choice([2, 3, 3, 4, 4])))
+    if rng.random() < 0.05:
+        shape = (0, *shape[1:])
+    x, dim = draw_laid(rng, shape), rng.randrange(-len(shape), len(shape))
+    other = tuple(rng.choice([size, size, 1]) for size in shape)[
+        rng.choice([0, 0, 1]) :
+    ]
+    y, two = draw_laid(rng, other), draw_laid(rng, shape)
+    batch = shape[:-2] if len(shape) == 3 else ()
+    left, right = (draw_laid(rng, (*batch, *sizes)) for sizes in ((2, 3), (3, 4)))
+    longer = list(shape)
+    longer[dim] += 2
+    calls: list[tuple[Any, ...]] = [
+        (ATEN.mul.Tensor, x, y), (ATEN.add.Tensor, y, x), (ATEN.div.Tensor, x, two),
+        (ATEN.neg.default, x), (ATEN.pow.Tensor_Scalar, x, 3),
+        (ATEN.mul.Scalar, x, 2.0), (ATEN.div.Scalar, x, 3.0),
+        (ATEN.where.self, draw_laid(rng, other) > 0, x, y),
+        (ATEN.bmm.default if batch else ATEN.mm.default, left, right),
+        (ATEN.sum.dim_IntList, x, [dim], rng.random() < 0.5),
+        (ATEN.mean.dim, x, [dim, dim - 1 if dim > 0 else dim + 1]),
+        (ATEN._softmax.default, x, dim, False),
+        (ATEN._log_softmax.default, x, dim, False),
+        (ATEN._softmax_backward_data.default, x, two, dim, torch.float32),
+        (ATEN._safe_softmax.default, x, dim), (ATEN.tril.default, x, 1),
+        (ATEN.cat.default, [x, draw_laid(rng, tuple(longer)), two], dim),
+        (ATEN.slice_backward.default, x, longer, dim, 0, shape[dim], 1),
+        (ATEN.clone.default, x),
+    ]  # fmt: skip
+    return rng.choice(calls)
+
+
+def take_data(value: Any) -> Any:
+    """The same tensors without data, with the same strides."""
+    if isinstance(value, torch.Tensor):
+        return torch.empty_strided(
+            value.shape, value.stride(), dtype=value.dtype, device="meta"
+        )
+    return [take_data(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_quick_results_have_the_layout_of_real_ones(seed: int) -> None:
+    rng = random.Random(seed)
+    answered: dict[str, int] = {}
+    for _ in range(600):
+        func, *args = draw_call(rng)
+        quick = _KERNELS[func](*map(take_data, args))
+        if quick is LEFT:
+            continue
+        real = func(*args)
+        assert (quick.shape, quick.dtype) == (real.shape, real.dtype), (func, args)
+        assert quick.stride() == real.stride(), (func, [describe(arg) for arg in args])
+        answered[str(func)] = answered.get(str(func), 0) + 1
+    assert len(answered) == 20, answered
+    assert min(answered.values()) >= 3
 
 
 def test_lists_in_place_are_left_as_they_are() -> None:

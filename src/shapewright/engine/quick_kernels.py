@@ -2,8 +2,9 @@
 
 Many of these are written in Python, upon references of other operators: a layer norm
 takes a millisecond, the lists of an optimizer ten. Where all operands are plain (data-
-free, contiguous, of one dtype), what a kernel returns is known from its operands.
-Everything else is left to torch.
+free, contiguous, of one dtype), what a kernel returns is known from its operands; of a
+pointwise kernel also where they are broadcast, or not contiguous. Everything else is
+left to torch.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from shapewright.sizes.strides import compute_elementwise_strides, suggest_format
 
 _ATEN: Any = torch.ops.aten
 _HALF = (torch.float16, torch.bfloat16)
@@ -49,28 +52,76 @@ def _is_plain(tensor: Any) -> bool:
     )
 
 
+def _is_strided(tensor: Any) -> bool:
+    """Return whether a tensor is data-free and of a floating dtype, in any layout."""
+    return (
+        isinstance(tensor, torch.Tensor)
+        and tensor.is_meta
+        and tensor.layout is torch.strided
+        and tensor.is_floating_point()
+        and not tensor._is_zerotensor()
+    )
+
+
 def _create_like(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
 
 
+def _create(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def _create_iterated(
+    shape: tuple[int, ...],
+    dtype: torch.dtype,
+    operands: tuple[torch.Tensor, ...],
+    has_number: bool = False,
+) -> torch.Tensor:
+    """Return a tensor with the strides that a pointwise kernel gives its result."""
+    layouts = tuple((tuple(x.shape), x.stride()) for x in operands)
+    layouts = (*layouts, ((), ())) if has_number else layouts
+    strides = compute_elementwise_strides(shape, layouts)
+    return torch.empty_strided(shape, strides, dtype=dtype, device="meta")
+
+
 def _answer_unary(x: Any, *args: Any, **kwargs: Any) -> Any:
-    if not _is_plain(x) or any(isinstance(arg, complex) for arg in args):
+    if not _is_strided(x) or any(isinstance(arg, complex) for arg in args):
         return LEFT
-    return _create_like(x)
+    return _create_iterated(tuple(x.shape), x.dtype, (x,))
+
+
+def _answer_scaled(x: Any, number: Any) -> Any:
+    """Answer for a tensor and a number, which counts as a tensor without dims."""
+    if not _is_strided(x) or not isinstance(number, int | float):
+        return LEFT
+    return _create_iterated(tuple(x.shape), x.dtype, (x,), has_number=True)
 
 
 def _answer_binary(x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-    """Answer for two tensors of a shape and dtype, or for a tensor and a number."""
-    if not _is_plain(x):
+    """Answer for two tensors of a dtype, or for a tensor and a number."""
+    if not _is_strided(x):
         return LEFT
-    if isinstance(y, torch.Tensor):
-        if not _is_plain(y) or x.dtype != y.dtype:
-            return LEFT
-        if x.shape != y.shape and (y.dim() or not x.dim()):
-            return LEFT
-    elif not isinstance(y, int | float):
+    if not isinstance(y, torch.Tensor):
+        return _answer_scaled(x, y)
+    if not _is_strided(y) or x.dtype != y.dtype:
         return LEFT
-    return _create_like(x)
+    shape = _broadcast(tuple(x.shape), tuple(y.shape))
+    if shape is None:
+        return LEFT
+    return _create_iterated(shape, x.dtype, (x, y))
+
+
+def _broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the shape of a result, None where torch refuses the sizes."""
+    if len(left) < len(right):
+        left, right = right, left
+    sizes = list(left)
+    for dim, size in enumerate(right, len(left) - len(right)):
+        if sizes[dim] == 1:
+            sizes[dim] = size
+        elif size not in (1, sizes[dim]):
+            return None
+    return tuple(sizes)
 
 
 def _answer_gradient(gradient: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -132,6 +183,121 @@ def _multiply_matrices(bias: Any, x: Any, y: Any, **kwargs: Any) -> Any:
     if bias.shape not in ((columns,), (x.shape[0], columns)):
         return LEFT
     return torch.empty(x.shape[0], columns, dtype=x.dtype, device="meta")
+
+
+def _multiply_two(x: Any, y: Any) -> Any:
+    """Answer for `mm` and `bmm`, whose results are contiguous."""
+    if not (_is_strided(x) and _is_strided(y)) or x.dtype != y.dtype:
+        return LEFT
+    ndim = x.dim()
+    if ndim != y.dim() or ndim not in (2, 3) or x.shape[-1] != y.shape[-2]:
+        return LEFT
+    if ndim == 3 and x.shape[0] != y.shape[0]:
+        return LEFT
+    return _create((*x.shape[:-1], y.shape[-1]), x.dtype)
+
+
+def _multiply_matrix(x: Any, y: Any) -> Any:
+    return _multiply_two(x, y) if isinstance(x, torch.Tensor) and x.dim() == 2 else LEFT
+
+
+def _multiply_batches(x: Any, y: Any) -> Any:
+    return _multiply_two(x, y) if isinstance(x, torch.Tensor) and x.dim() == 3 else LEFT
+
+
+def _reduce_dims(x: Any, dims: Any, keepdim: bool = False, **kwargs: Any) -> Any:
+    """Answer for `sum` and `mean` over some dims."""
+    if kwargs.get("dtype") not in (None, getattr(x, "dtype", None)):
+        return LEFT
+    if not _is_plain(x) or not isinstance(dims, list | tuple) or not dims:
+        return LEFT
+    if not x.dim() or any(not -x.dim() <= dim < x.dim() for dim in dims):
+        return LEFT
+    gone = {dim % x.dim() for dim in dims}
+    if len(gone) != len(dims):
+        return LEFT
+    shape = [
+        1 if dim in gone else size
+        for dim, size in enumerate(x.shape)
+        if keepdim or dim not in gone
+    ]
+    return _create(shape, x.dtype)
+
+
+def _compute_softmax(x: Any, dim: int, is_wider: Any = False) -> Any:
+    """Answer for `_softmax`, `_log_softmax` and `_safe_softmax`."""
+    if not _is_plain(x) or is_wider not in (False, None):
+        return LEFT
+    return _create_like(x) if -x.dim() <= dim < x.dim() else LEFT
+
+
+def _compute_softmax_backward(gradient: Any, output: Any, dim: int, dtype: Any) -> Any:
+    if not (_is_plain(gradient) and _is_plain(output)) or output.dtype != dtype:
+        return LEFT
+    if gradient.shape != output.shape or gradient.dtype != dtype:
+        return LEFT
+    return _create_like(output) if -output.dim() <= dim < output.dim() else LEFT
+
+
+def _cut_triangle(x: Any, diagonal: int = 0) -> Any:
+    is_plain = (
+        isinstance(x, torch.Tensor) and x.is_meta and x.layout is torch.strided
+        and x.is_contiguous() and x.dim() >= 2
+    )  # fmt: skip
+    return _create_like(x) if is_plain else LEFT
+
+
+def _choose(condition: Any, x: Any, y: Any) -> Any:
+    """Answer for `where` of three tensors."""
+    if not (isinstance(condition, torch.Tensor) and condition.is_meta):
+        return LEFT
+    if condition.dtype != torch.bool or condition.layout is not torch.strided:
+        return LEFT
+    if not (_is_strided(x) and _is_strided(y)) or x.dtype != y.dtype:
+        return LEFT
+    shape = _broadcast(tuple(x.shape), tuple(y.shape))
+    shape = None if shape is None else _broadcast(shape, tuple(condition.shape))
+    if shape is None:
+        return LEFT
+    return _create_iterated(shape, x.dtype, (condition, x, y))
+
+
+def _concatenate(tensors: Any, dim: int = 0) -> Any:
+    """Answer for tensors of as many dims whose order no format changes."""
+    if not tensors or not all(_is_strided(x) for x in tensors):
+        return LEFT
+    first = tensors[0]
+    ndim = first.dim()
+    if not -ndim <= dim < ndim:
+        return LEFT
+    dim %= ndim
+    shape = list(first.shape)
+    shape[dim] = 0
+    for x in tensors:
+        if x.dim() != ndim or x.dtype != first.dtype or 0 in x.shape:
+            return LEFT
+        if any(a != b for at, (a, b) in enumerate(zip(x.shape, shape, strict=True))
+               if at != dim):  # fmt: skip
+            return LEFT
+        hint = suggest_format(tuple(x.shape), x.stride())
+        if hint != "contiguous_format":
+            return LEFT
+        shape[dim] += x.shape[dim]
+    return _create(shape, first.dtype)
+
+
+def _slice_backward(gradient: Any, sizes: Any, *args: Any) -> Any:
+    return _create(sizes, gradient.dtype) if _is_strided(gradient) else LEFT
+
+
+def _clone(x: Any, *, memory_format: Any = None) -> Any:
+    if not _is_strided(x):
+        return LEFT
+    if memory_format is torch.contiguous_format:
+        return _create_like(x)
+    if memory_format not in (None, torch.preserve_format) or not x.is_contiguous():
+        return LEFT
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
 
 
 def _compute_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -218,7 +384,21 @@ def _list_kernels() -> dict[Any, Kernel]:
         ("_foreach_sqrt", _create_lists),
         ("native_dropout", _compute_dropout),
         ("native_dropout_backward", _compute_dropout_backward),
+        ("mul.Scalar div.Scalar", _answer_scaled),
         ("addmm", _multiply_matrices),
+        ("mm", _multiply_matrix),
+        ("bmm", _multiply_batches),
+        ("sum.dim_IntList mean.dim", _reduce_dims),
+        ("_softmax _log_softmax _safe_softmax", _compute_softmax),
+        (
+            "_softmax_backward_data _log_softmax_backward_data",
+            _compute_softmax_backward,
+        ),
+        ("tril triu", _cut_triangle),
+        ("cat", _concatenate),
+        ("where.self", _choose),
+        ("slice_backward", _slice_backward),
+        ("clone", _clone),
         ("native_layer_norm", _compute_norm),
         ("native_layer_norm_backward", _compute_norm_backward),
     ):
@@ -232,7 +412,7 @@ def _list_kernels() -> dict[Any, Kernel]:
 
 _UNARY = (
     "gelu silu relu sigmoid tanh exp log sqrt rsqrt neg abs sin cos hardswish elu "
-    "leaky_relu softplus pow.Tensor_Scalar mul.Scalar"
+    "leaky_relu softplus pow.Tensor_Scalar"
 )
 _BINARY = "add.Tensor sub.Tensor mul.Tensor div.Tensor"
 _GRADIENTS = (
