@@ -67,7 +67,7 @@ def _create_like(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
 
 
-def _create(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+def _create_empty(shape: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.empty(shape, dtype=dtype, device="meta")
 
 
@@ -194,7 +194,7 @@ def _multiply_two(x: Any, y: Any) -> Any:
         return LEFT
     if ndim == 3 and x.shape[0] != y.shape[0]:
         return LEFT
-    return _create((*x.shape[:-1], y.shape[-1]), x.dtype)
+    return _create_empty((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
 def _multiply_matrix(x: Any, y: Any) -> Any:
@@ -205,7 +205,7 @@ def _multiply_batches(x: Any, y: Any) -> Any:
     return _multiply_two(x, y) if isinstance(x, torch.Tensor) and x.dim() == 3 else LEFT
 
 
-def _reduce_dims(x: Any, dims: Any, keepdim: bool = False, **kwargs: Any) -> Any:
+def _compute_sum(x: Any, dims: Any, keepdim: bool = False, **kwargs: Any) -> Any:
     """Answer for `sum` and `mean` over some dims."""
     if kwargs.get("dtype") not in (None, getattr(x, "dtype", None)):
         return LEFT
@@ -221,7 +221,7 @@ def _reduce_dims(x: Any, dims: Any, keepdim: bool = False, **kwargs: Any) -> Any
         for dim, size in enumerate(x.shape)
         if keepdim or dim not in gone
     ]
-    return _create(shape, x.dtype)
+    return _create_empty(shape, x.dtype)
 
 
 def _compute_softmax(x: Any, dim: int, is_wider: Any = False) -> Any:
@@ -247,7 +247,7 @@ def _cut_triangle(x: Any, diagonal: int = 0) -> Any:
     return _create_like(x) if is_plain else LEFT
 
 
-def _choose(condition: Any, x: Any, y: Any) -> Any:
+def _choose_elements(condition: Any, x: Any, y: Any) -> Any:
     """Answer for `where` of three tensors."""
     if not (isinstance(condition, torch.Tensor) and condition.is_meta):
         return LEFT
@@ -262,7 +262,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
     return _create_iterated(shape, x.dtype, (condition, x, y))
 
 
-def _concatenate(tensors: Any, dim: int = 0) -> Any:
+def _join_tensors(tensors: Any, dim: int = 0) -> Any:
     """Answer for tensors of as many dims whose order no format changes."""
     if not tensors or not all(_is_strided(x) for x in tensors):
         return LEFT
@@ -283,14 +283,14 @@ def _concatenate(tensors: Any, dim: int = 0) -> Any:
         if hint != "contiguous_format":
             return LEFT
         shape[dim] += x.shape[dim]
-    return _create(shape, first.dtype)
+    return _create_empty(shape, first.dtype)
 
 
-def _slice_backward(gradient: Any, sizes: Any, *args: Any) -> Any:
-    return _create(sizes, gradient.dtype) if _is_strided(gradient) else LEFT
+def _compute_slice_backward(gradient: Any, sizes: Any, *args: Any) -> Any:
+    return _create_empty(sizes, gradient.dtype) if _is_strided(gradient) else LEFT
 
 
-def _clone(x: Any, *, memory_format: Any = None) -> Any:
+def _copy_tensor(x: Any, *, memory_format: Any = None) -> Any:
     if not _is_strided(x):
         return LEFT
     if memory_format is torch.contiguous_format:
@@ -388,17 +388,17 @@ def _list_kernels() -> dict[Any, Kernel]:
         ("addmm", _multiply_matrices),
         ("mm", _multiply_matrix),
         ("bmm", _multiply_batches),
-        ("sum.dim_IntList mean.dim", _reduce_dims),
+        ("sum.dim_IntList mean.dim", _compute_sum),
         ("_softmax _log_softmax _safe_softmax", _compute_softmax),
         (
             "_softmax_backward_data _log_softmax_backward_data",
             _compute_softmax_backward,
         ),
         ("tril triu", _cut_triangle),
-        ("cat", _concatenate),
-        ("where.self", _choose),
-        ("slice_backward", _slice_backward),
-        ("clone", _clone),
+        ("cat", _join_tensors),
+        ("where.self", _choose_elements),
+        ("slice_backward", _compute_slice_backward),
+        ("clone", _copy_tensor),
         ("native_layer_norm", _compute_norm),
         ("native_layer_norm_backward", _compute_norm_backward),
     ):

@@ -69,7 +69,12 @@ def answer_plain_view(
     except TypeError:  # lists, slices
         answer = None
     storage = info.storage
-    if answer is None or info.kind != BLANK or engine.graph or storage.known:
+    if (
+        answer is None
+        or info.kind != BLANK
+        or storage.known
+        or (engine.graph and meta.requires_grad)
+    ):
         if not followed or engine.graph:
             return answer_general_view(engine, func, (first, *rest), kwargs, hashed)
         events = len(engine.events)
@@ -146,7 +151,7 @@ def answer_general_view(
         return answer_slow_view(engine, func, args, kwargs)
     info = engine.info(first)
     if (
-        engine.graph
+        (engine.graph and info.meta.requires_grad)
         or info.kind != BLANK
         or info.storage.known
         or info.meta.layout != "strided"

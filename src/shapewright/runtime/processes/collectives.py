@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.findings.codes import COLLECTIVE_MISMATCH
-from shapewright.runtime.loops.data_loaders import format_shape
+from shapewright.runtime.loops.items import format_shape
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
