@@ -105,13 +105,15 @@ def _answer_binary(x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _answer_scaled(x, y)
     if not _is_strided(y) or x.dtype != y.dtype:
         return LEFT
-    shape = _broadcast(tuple(x.shape), tuple(y.shape))
+    shape = _broadcast_sizes(tuple(x.shape), tuple(y.shape))
     if shape is None:
         return LEFT
     return _create_iterated(shape, x.dtype, (x, y))
 
 
-def _broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] | None:
+def _broadcast_sizes(
+    left: tuple[int, ...], right: tuple[int, ...]
+) -> tuple[int, ...] | None:
     """Return the shape of a result, None where torch refuses the sizes."""
     if len(left) < len(right):
         left, right = right, left
@@ -255,8 +257,8 @@ def _choose_elements(condition: Any, x: Any, y: Any) -> Any:
         return LEFT
     if not (_is_strided(x) and _is_strided(y)) or x.dtype != y.dtype:
         return LEFT
-    shape = _broadcast(tuple(x.shape), tuple(y.shape))
-    shape = None if shape is None else _broadcast(shape, tuple(condition.shape))
+    shape = _broadcast_sizes(tuple(x.shape), tuple(y.shape))
+    shape = None if shape is None else _broadcast_sizes(shape, tuple(condition.shape))
     if shape is None:
         return LEFT
     return _create_iterated(shape, x.dtype, (condition, x, y))
