@@ -4,8 +4,6 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class MachineRuns(Dataset):
-    """Each item is one run of a machine with its own wear rate."""
-
     def __init__(self, runs, steps=20):
         rate = torch.rand(runs, 1, 1)
         t = torch.arange(steps).view(1, steps, 1) / steps
