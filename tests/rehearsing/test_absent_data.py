@@ -14,12 +14,23 @@ import torch
 from tests.rehearsing.rehearsed import rehearsed
 
 LIBRARY = """\
+class StandardTransform:
+    def __init__(self, transform, target_transform):
+        self.transform, self.target_transform = transform, target_transform
+
+    def __call__(self, image, target):
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return self.transform(image), target
+
+
 class VisionDataset:
     def __init__(self, root, transforms=None, transform=None, target_transform=None):
         self.root, self.transform = root, transform
-        self.transforms = None if transform is None else (
-            lambda image, target: (transform(image), target)
-        )
+        self.target_transform = target_transform
+        self.transforms = transforms
+        if transform is not None:
+            self.transforms = StandardTransform(transform, target_transform)
 
 
 class MNIST(VisionDataset):
@@ -31,11 +42,30 @@ class MNIST(VisionDataset):
         raise RuntimeError("Dataset not found. You can use download=True")
 
     def __getitem__(self, index):
-        return self.data[index], self.targets[index]
+        return self.transform(self.data[index]), self.targets[index]
+
+    def __len__(self):
+        return len(self.data)
 
 
 class FashionMNIST(MNIST):
     pass
+
+
+class ImageFolder(VisionDataset):
+    def __init__(self, root, transform=None, target_transform=None):
+        super().__init__(root, None, transform, target_transform)
+        raise FileNotFoundError(root)
+
+    def __getitem__(self, index):
+        path, target = self.samples[index]
+        return self.transforms(self.loader(path), target)
+
+    def __len__(self):
+        return len(self.samples)
+
+
+ImageFolder.__module__ = MNIST.__module__ = "torchvision.datasets"
 """
 IMAGES = """\
 class Image:
@@ -272,3 +302,97 @@ def test_a_folder_that_is_kept_for_data_is_filled(
     assert report.findings == ()
     (told,) = [each for each in report.assumptions if each.stands_for]
     assert told.stands_for == "`data/imgs`"
+
+
+OWN = {
+    "calls that of its base": """\
+class Doubled(MNIST):
+    def __getitem__(self, index):
+        image, label = super().__getitem__(index)
+        return torch.cat((image, image)), label
+
+data = Doubled("data", transform=lambda image: image[None] / 255)
+""",
+    "reads the arrays": """\
+class Doubled(MNIST):
+    def __getitem__(self, index):
+        image = self.data[index].float()
+        return torch.stack((image, image)), self.targets[index]
+
+data = Doubled("data")
+""",
+    "loads the paths": """\
+def to_tensor(image):
+    return torch.zeros(2, 28, 28) if image.size == (500, 375) else image
+
+class Doubled(ImageFolder):
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        return self.transform(self.loader(path)), label
+
+data = Doubled("data", transform=to_tensor)
+""",
+}
+LOOP = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from torchvision.datasets import ImageFolder, MNIST
+
+OWN
+loader = DataLoader(data, batch_size=64)
+model = nn.Linear(FEATURES, 10)
+for x, y in loader:
+    nn.functional.cross_entropy(model(x.flatten(1)), y)
+"""
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_items_of_a_class_of_ones_own_are_its_own(
+    library: Path, tmp_path: Path, own: str
+) -> None:
+    text = LOOP.replace("OWN", OWN[own])
+    report = rehearsed(tmp_path, text.replace("FEATURES", "2 * 28 * 28"))
+    assert [finding.message for finding in report.findings] == []
+    assert "(64, 2, 28, 28) f32" in str(report)
+    (finding,) = rehearsed(tmp_path, text.replace("FEATURES", "784")).findings
+    assert "1568" in finding.message
+
+
+@pytest.mark.parametrize("way", ["transform", "target_transform", "transforms"])
+def test_few_images_of_a_large_batch_are_made(
+    library: Path, tmp_path: Path, way: str
+) -> None:
+    changes = {
+        "transform": "transform=to_tensor",
+        "target_transform": "transform=to_tensor, target_transform=lambda n: n + 1",
+        "transforms": "transforms=lambda image, label: (to_tensor(image), label)",
+    }
+    text = f"""\
+import torch
+from torch.utils.data import DataLoader
+from torchvision.datasets import VisionDataset, MNIST
+
+calls = []
+
+def to_tensor(image):
+    calls.append(image)
+    return torch.zeros(1, 28, 28)
+
+class Given(MNIST):
+    def __init__(self, root, **given):
+        try:
+            super().__init__(root)
+        finally:
+            VisionDataset.__init__(self, root, **given)
+
+loader = DataLoader(Given("data", {changes[way]}), batch_size=500)
+x, y = next(iter(loader))
+assert x.shape == (500, 1, 28, 28)
+assert y[:3].tolist() == ({[1, 2, 3] if way == "target_transform" else [0, 1, 2]})
+assert y[499] == ({10 if way == "target_transform" else 9})
+assert len(calls) {"== 500" if way == "transforms" else "<= 50"}, len(calls)
+"""
+    report = rehearsed(tmp_path, text)
+    assert [finding.message for finding in report.findings] == []
+    assert report.complete

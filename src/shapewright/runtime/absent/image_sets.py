@@ -85,6 +85,13 @@ IMAGES = {
 }  # fmt: skip
 """What is known of each data set; of a folder nothing is, so that it is assumed."""
 
+HELD = (
+    "MNIST", "FashionMNIST", "KMNIST", "QMNIST", "EMNIST", "USPS", "CIFAR10",
+    "CIFAR100", "SVHN", "STL10", "ImageFolder",
+)  # fmt: skip
+"""Data sets whose items a class of the program's own may read: from arrays that they
+hold, or from paths by their `loader`."""
+
 EMNIST = {
     "byclass": (697_932, 116_323, 62), "bymerge": (697_932, 116_323, 47),
     "balanced": (112_800, 18_800, 47), "letters": (124_800, 20_800, 27),
@@ -122,6 +129,12 @@ def _find_images(kind: type, values: dict[str, Any], split: Any) -> _ImageSet | 
     )
 
 
+def _find_known_name(kind: type) -> str:
+    """Return the name of the data set that a class is or derives from."""
+    names = (base.__name__ for base in kind.__mro__)
+    return next(name for name in names if name in IMAGES or name == "EMNIST")
+
+
 def _replace_constructor(kind: Any, tell: Tell, stack: ExitStack) -> None:
     """Let the constructor of a data set go on where its files are absent."""
     original = kind.__init__
@@ -142,11 +155,11 @@ def _replace_constructor(kind: Any, tell: Tell, stack: ExitStack) -> None:
         try:
             return original(self, *args, **arguments)  # type: ignore[no-any-return]
         except ABSENT:
-            if type(self) is not kind and "__getitem__" in vars(type(self)):
-                raise  # a data set of the program's own, which reads the files itself
             images = _find_images(type(self), values, getattr(self, "split", None))
             if images is None:
                 raise
+            if _has_own_items(type(self)) and kind.__name__ not in HELD:
+                raise  # a data set of the program's own, which reads the files itself
         _fill_data_set(self, images, values, tell)
         return None
 
@@ -177,17 +190,19 @@ def _fill_data_set(
         "classes": classes,
         "class_to_idx": {word: n for n, word in enumerate(classes)},
         "_absent": (images, length),
-        **_make_arrays(name, images, length),
+        **_make_arrays(_find_known_name(kind), images, length),
     }
     for word, value in attributes.items():
         with suppress(AttributeError):  # a property of its class
             setattr(self, word, value)
-    self.__class__ = _get_stand_in(type(self))
+    if not _has_own_items(type(self)):
+        self.__class__ = _get_stand_in(type(self))
     words = f"{length:,} images of {' x '.join(map(str, images.shape))}"
     words += f" and {images.classes} classes"
-    if images.varied and name != "ImageFolder":
+    is_folder = _find_known_name(kind) == "ImageFolder"
+    if images.varied and not is_folder:
         words += " (their sizes vary)"
-    basis: Basis = "assumed" if name == "ImageFolder" else "documented"
+    basis: Basis = "assumed" if is_folder else "documented"
     tell(f"the files of `{name}`", words, basis)
 
 
@@ -204,6 +219,7 @@ def _make_arrays(name: str, images: _ImageSet, length: int) -> dict[str, Any]:
     arrays: dict[str, Any] = {"targets": labels.tolist()}
     if images.varied:
         samples = [(f"{n}.jpg", int(label)) for n, label in enumerate(labels)]
+        arrays["loader"] = partial(_make_image, images)
         return {**arrays, "samples": samples, "imgs": samples, "_samples": samples}
     if name in ("SVHN", "STL10"):
         shape = (length, channels, height, width)
@@ -211,7 +227,24 @@ def _make_arrays(name: str, images: _ImageSet, length: int) -> dict[str, Any]:
     return {**arrays, "data": np.zeros((length, height, width, channels), np.uint8)}
 
 
+def _make_image(images: _ImageSet, *path: Any) -> Any:
+    """Return an image of a data set, whatever file it is read from."""
+    from PIL import Image
+
+    channels, height, width = images.shape
+    return Image.new("L" if channels == 1 else "RGB", (width, height))
+
+
+def _has_own_items(kind: type) -> bool:
+    """Return whether a class of the program's own says what its items are."""
+    owner = next(base for base in kind.__mro__ if "__getitem__" in vars(base))
+    return not owner.__module__.startswith("torchvision.")
+
+
 _MADE: dict[type, type] = {}
+
+READ_OF_BATCH = 32
+"""Images of a batch that are read one by one; if they are alike, so are the others."""
 
 
 def _get_stand_in(kind: type) -> type:
@@ -222,20 +255,48 @@ def _get_stand_in(kind: type) -> type:
             return int(self._absent[1])
 
         def __getitem__(self: Any, index: Any) -> Any:
-            from PIL import Image
-
             images, length = self._absent
             place = int(index)
             if not -length <= place < length:
                 raise IndexError(index)
-            channels, height, width = images.shape
-            image = Image.new("L" if channels == 1 else "RGB", (width, height))
+            image = _make_image(images)
             target = place % images.classes
             if self.transforms is not None:
                 return self.transforms(image, target)
             return image, target
 
+        def __getitems__(self: Any, indices: list[Any]) -> list[Any]:
+            return _read_batch(self, indices)
+
         body: dict[str, Any] = {"__len__": __len__, "__getitem__": __getitem__}
+        body["__getitems__"] = __getitems__
         body |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         _MADE[kind] = type(kind.__name__, (kind,), body)
     return _MADE[kind]
+
+
+def _read_batch(data: Any, indices: list[Any]) -> list[Any]:
+    """Return the items of a batch: each label, and an image that stands for others."""
+    items = [data[index] for index in indices[:READ_OF_BATCH]]
+    rest = indices[READ_OF_BATCH:]
+    change = getattr(data, "target_transform", None)
+    separate = type(data.transforms).__name__ in ("StandardTransform", "NoneType")
+    if not rest or not separate or not _has_equal_images(items):
+        return items + [data[index] for index in rest]
+    images, length = data._absent
+    for place, index in enumerate(rest):
+        if not -length <= int(index) < length:
+            raise IndexError(index)
+        target = int(index) % images.classes
+        target = target if change is None else change(target)
+        items.append((items[place % READ_OF_BATCH][0], target))
+    return items
+
+
+def _has_equal_images(items: list[Any]) -> bool:
+    """Return whether the images of items have one shape and dtype."""
+    kinds = {
+        (type(image), getattr(image, "shape", None), getattr(image, "dtype", None))
+        for image, _ in items
+    }
+    return len(kinds) == 1
