@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 
 NEW, VIEW, COPY, INPLACE, SAME, READ, OPAQUE = range(7)
+_LISTS = (tuple, list)
+_PLAIN = (bool, int, float, str, type(None))
+"""Tuples of types: `tuple | list` would be made anew at each call."""
+
 KINDS = ("new", "view", "copy", "inplace", "same", "read", "opaque")
 
 
@@ -144,7 +148,7 @@ def _is_of_tensors(value: Any) -> bool:
     if isinstance(value, Meta):
         return True
     return (
-        isinstance(value, tuple | list)
+        isinstance(value, _LISTS)
         and bool(value)
         and all(_is_of_tensors(item) for item in value)
     )
@@ -152,11 +156,11 @@ def _is_of_tensors(value: Any) -> bool:
 
 def _make_readable(value: Any) -> Any:
     """Return a plain value unchanged and any other value as text."""
-    if isinstance(value, bool | int | float | str | type(None)):
+    if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Meta):
         return "tensor"
-    if isinstance(value, tuple | list):
+    if isinstance(value, _LISTS):
         items = [_make_readable(item) for item in value[:100]]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, slice):
@@ -197,7 +201,7 @@ def find_places(answer: Answer, count: int) -> tuple[str, ...]:
 def _iter_places(value: Any, place: str) -> Iterator[str]:
     if isinstance(value, Meta):
         yield place
-    elif isinstance(value, tuple | list):
+    elif isinstance(value, _LISTS):
         for n, item in enumerate(value):
             yield from _iter_places(item, f"{place}.{n}")
     elif isinstance(value, dict):

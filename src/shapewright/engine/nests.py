@@ -15,6 +15,10 @@ from shapewright.engine.tracked_sizes.numbers import KINDS
 from shapewright.engine.tracked_sizes.numbers import to_plain as plain_number
 
 Tensor = torch.Tensor
+_LISTS = (tuple, list)
+_NESTS = (tuple, list, dict)
+"""Tuples of types: `tuple | list` would be made anew at each call."""
+
 ATOMS = frozenset(
     {int, float, bool, complex, str, type(None), torch.dtype, torch.device}
     | {torch.layout, torch.memory_format, type(...)}
@@ -69,7 +73,7 @@ def append_key(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -
     if isinstance(value, int | float | str) or callable(value):
         key.append((kind, value))
         return 0
-    if isinstance(value, tuple | list):
+    if isinstance(value, _LISTS):
         return sum(append_key(engine, item, key, infos) for item in value)
     key.append(UNHASHABLE)
     return 0
@@ -105,7 +109,7 @@ def visit_tensors(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> 
     """Call `look` with every tensor in a nested structure (tuples, lists, dicts)."""
     if isinstance(value, Tensor):
         look(value)
-    elif isinstance(value, tuple | list):
+    elif isinstance(value, _LISTS):
         for item in value:
             visit_tensors(item, look, depth + 1)
     elif isinstance(value, dict):
@@ -116,8 +120,20 @@ def visit_tensors(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> 
 def collect_tensors(value: Any) -> list[Tensor]:
     """Return all tensors in a nested structure (tuples, lists, dicts), in order."""
     tensors: list[Tensor] = []
-    visit_tensors(value, tensors.append)
+    if isinstance(value, _NESTS):
+        _add_tensors(value, tensors)
+    elif isinstance(value, Tensor):
+        tensors.append(value)
     return tensors
+
+
+def _add_tensors(nest: Any, tensors: list[Tensor]) -> None:
+    """Add the tensors of a container; most of what it holds are tensors or numbers."""
+    for item in nest.values() if isinstance(nest, dict) else nest:
+        if isinstance(item, Tensor):
+            tensors.append(item)
+        elif isinstance(item, _NESTS):
+            _add_tensors(item, tensors)
 
 
 def replace_devices(
@@ -188,7 +204,7 @@ def copy_nest(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any
             str(name): copy_nest(item, look, depth + 1)
             for name, item in _take_first(value.items())
         }
-    if isinstance(value, tuple | list):
+    if isinstance(value, _LISTS):
         items = [copy_nest(item, look, depth + 1) for item in _take_first(value)]
         return tuple(items) if isinstance(value, tuple) else items
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

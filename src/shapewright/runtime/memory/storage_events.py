@@ -53,6 +53,9 @@ from shapewright.runtime.memory.known_values import (
 _ATEN: Any = torch.ops.aten
 _READS = (_ATEN._local_scalar_dense.default, _ATEN.is_nonzero.default)
 
+_LISTS = (tuple, list)
+"""A tuple of types: `tuple | list` would be made anew at each call."""
+
 LOSSES = {
     _ATEN.mse_loss.default: (2, 1, True),
     _ATEN.smooth_l1_loss.default: (2, 1, True),
@@ -237,7 +240,7 @@ class StorageEvents(TorchDispatchMode):
             forward = self.calls.get(node._sequence_nr() + 1)
             if forward is not None:
                 _, module, site = forward
-        outputs = output if isinstance(output, tuple | list) else (output,)
+        outputs = output if isinstance(output, _LISTS) else (output,)
         for tensor in collect_operands(outputs):
             count = len(self.notes)
             self.add(tensor, TEMPORARY, op, site)
@@ -361,7 +364,7 @@ def collect_operands(values: Iterable[Any]) -> list[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
             tensors.append(value)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, _LISTS):
             tensors += [item for item in value if isinstance(item, torch.Tensor)]
     return tensors
 
