@@ -185,7 +185,7 @@ def test_optimizers_of_torch(name: str, device: str) -> None:
         ({"optimizer": "lbfgs"}, "it calls the model from inside its step"),
         ({"device": "H1000"}, "no device `H1000` is known"),
         ({"device": "2x H100 80GB"}, "`memory` is of one GPU"),
-        ({"device": "mps"}, "no memory is known for `mps` yet"),
+        ({"device": "mps"}, 'name its chip, "M3 Max 64GB"'),
         ({"largest_batch": True}, "needs a device with a known memory"),
     ],
 )

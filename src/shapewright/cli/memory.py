@@ -46,8 +46,9 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--device",
         metavar="D",
-        help='whose kernels run: cpu, "H100 80GB", "A100 40GB", "RTX 4090", T4, H200 '
-        "and others, or a file that describes a GPU, gpu.toml (default: cpu)",
+        help='whose kernels run: cpu, "H100 80GB", "A100 40GB", "RTX 4090", T4, H200, '
+        '"M3 Max 64GB" and others, or a file that describes a GPU, gpu.toml (default: '
+        "cpu)",
     )
     add(
         "--fits",

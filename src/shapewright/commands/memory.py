@@ -141,7 +141,7 @@ def _build_request(options: MemoryOptions, device: MemoryDevice) -> StepRequest:
             )
     return StepRequest(
         kind, settings, loss=options.loss, capability=device.capability,
-        autocast=dtype, tokens=options.generate,
+        is_metal=device.is_metal, autocast=dtype, tokens=options.generate,
     )  # fmt: skip
 
 

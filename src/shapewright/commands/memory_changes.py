@@ -129,7 +129,7 @@ def _change_optimizer(step: MeasuredStep, change: Change) -> StepRequest:
         settings = {**request.options, "foreach": False}
         request = replace(request, options=settings)
     if change.is_offloaded:
-        if request.capability is None:
+        if request.kind == "cpu":
             raise UnknownChange(
                 "`offload-optimizer` needs a GPU: on the CPU its state is there already"
             )

@@ -14,16 +14,28 @@ if TYPE_CHECKING:
     from shapewright.runtime.named_machines import Machine
 
 
+METAL_NOTE = (
+    "not measured on a Mac: attention keeps its matrix of scores, other kernels are "
+    "taken to be those of the CPU, and Metal's allocator is not replayed, for which as "
+    "much again is left room"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryDevice:
     """A device by its name; a GPU has a capability and a memory.
 
-    A GPU that nobody named has a capability alone.
+    A GPU that nobody named has a capability alone, that of a Mac a memory alone.
     """
 
     name: str
     capability: tuple[int, int] | None = None
     memory: DeviceMemory | None = None
+
+    @property
+    def is_metal(self) -> bool:
+        """Return whether it is the GPU of a Mac."""
+        return self.memory is not None and self.memory.is_shared
 
 
 def find_memory_device(text: str) -> MemoryDevice:
@@ -35,8 +47,10 @@ def find_memory_device(text: str) -> MemoryDevice:
         machine = Machine(text)
     except UnknownDevice as error:
         raise InputError(str(error)) from None
-    if machine.kind not in ("cpu", "cuda"):
-        raise InputError(f"no memory is known for `{text}` yet: name the CPU or a GPU")
+    if machine.kind == "mps" and not machine.is_named:
+        raise InputError(
+            f'the memory of `{text}` is that of the Mac: name its chip, "M3 Max 64GB"'
+        )
     if machine.count > 1:
         raise InputError(f"`memory` is of one GPU: leave out the number in `{text}`")
     return describe_machine(machine)
@@ -50,10 +64,11 @@ def describe_machine(machine: Machine) -> MemoryDevice:
     if machine.kind == "cpu":
         return MemoryDevice("cpu")
     name = machine.name
-    for maker in ("NVIDIA ", "GeForce ", "Tesla "):
+    for maker in ("NVIDIA ", "GeForce ", "Tesla ", "Apple "):
         name = name.removeprefix(maker)
     name = f"{name} {machine.memory}GB"
     memory = machine.described or find_device_memory(
         machine.name, machine.memory, machine.capability
     )
-    return MemoryDevice(name, machine.capability, memory)
+    is_metal = machine.kind == "mps"
+    return MemoryDevice(name, None if is_metal else machine.capability, memory)

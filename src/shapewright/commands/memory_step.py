@@ -15,14 +15,13 @@ from shapewright.analysis.memory.largest_batch import (
 from shapewright.analysis.memory.peak_formulas import fit_formula
 from shapewright.analysis.memory.peaks import draw_timeline, find_peak
 from shapewright.analysis.memory.roofline import estimate_step
-from shapewright.commands.memory_devices import MemoryDevice
+from shapewright.commands.memory_devices import METAL_NOTE, MemoryDevice
 from shapewright.record.memory import (
     AllocatorAction,
     LargestBatch,
     Memory,
     MemoryEvents,
     StepEstimate,
-    TotalBytes,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +128,8 @@ class MeasuredStep:
 
     def _find_largest(self, letter: str, first: Memory) -> LargestBatch:
         """Return the largest batch that surely fits."""
-        assert self.device.memory is not None
+        device_memory = self.device.memory
+        assert device_memory is not None
         start = self.feeding.letters[letter]
         known = {start: first}
 
@@ -147,14 +147,20 @@ class MeasuredStep:
         def predict(size: int) -> int | None:
             runs = {n: run.events.events for n, run in known.items()}
             events = estimate_events(runs, size)
-            if events is None or first.total is None:
+            if events is None:
                 return None
-            return replace(first.total, reserved=replay_allocator(events).reserved).high
+            if not self.device.is_metal:
+                return device_memory.add_up(replay_allocator(events).reserved).high
+            record = replace(first.events, events=tuple(events))
+            return device_memory.add_up(find_peak(record, SMALLEST).bytes).high
 
         search = find_largest_batch(
-            measure, max(start, 1), self.device.memory.capacity[0], predict=predict
+            measure, max(start, 1), device_memory.capacity[0], predict=predict
         )
-        tried = {size: known[size].reserved or 0 for size in sorted(search.tried)}
+        tried = {
+            size: known[size].reserved or known[size].peak.bytes
+            for size in sorted(search.tried)
+        }
         return LargestBatch(letter, search.size, tried, search.is_exact)
 
     def run(self, sizes: Mapping[str, int], notes: tuple[str, ...]) -> Memory:
@@ -179,18 +185,20 @@ class MeasuredStep:
         """Return everything that follows from the events."""
         device = self.device
         notes = (*notes, *self._list_left_out(events))
-        granularity = 1 if device.capability is None else SMALLEST
+        granularity = SMALLEST if device.memory is not None else 1
         peak = find_peak(events, granularity)
         training = self.request.training
         optimizer = self.request.optimizer
         name = optimizer.__name__ if optimizer is not None and training else ""
         reserved = total = allocated = None
         history: tuple[AllocatorAction, ...] = ()
-        if device.memory is not None:
+        if device.memory is not None and device.is_metal:
+            total = device.memory.add_up(peak.bytes)
+        elif device.memory is not None:
             allocator = replay_allocator(events.events, events.steps)
             reserved, history = allocator.reserved, tuple(allocator.history)
             allocated = allocator.most_allocated
-            total = TotalBytes(reserved, device.memory.workspace, device.memory.context)
+            total = device.memory.add_up(reserved)
         return Memory(
             self.name,
             self.feeding.text,
@@ -234,6 +242,8 @@ class MeasuredStep:
 
     def _list_unknown(self, events: MemoryEvents) -> tuple[str, ...]:
         """Return notes on what a GPU's libraries allocate and nobody publishes."""
+        if self.device.is_metal:
+            return (METAL_NOTE,)
         is_gpu = self.device.capability is not None
         if is_gpu and any(s.op.startswith("convolution") for s in events.storages):
             return ("the workspaces of cuDNN's convolutions are not in these numbers",)

@@ -15,7 +15,11 @@ from shapewright.analysis.memory.largest_batch import (
 )
 from shapewright.analysis.memory.rehearsed_runs import describe_run
 from shapewright.commands.check import plan_continuation
-from shapewright.commands.memory_devices import MemoryDevice, describe_machine
+from shapewright.commands.memory_devices import (
+    METAL_NOTE,
+    MemoryDevice,
+    describe_machine,
+)
 from shapewright.record.memory import LargestBatch
 from shapewright.record.ops import NOT_RECORDED
 
@@ -45,13 +49,13 @@ def is_memory_wanted(machine: Machine, asked: bool | None) -> bool:
     """
     from shapewright.inputs.errors import InputError
 
-    if asked and machine.kind not in ("cpu", "cuda"):
+    if asked and machine.kind == "mps" and not machine.is_named:
         raise InputError(
-            f"no memory is known for `{machine.text}` yet: name the CPU or a GPU"
+            'the memory of `mps` is that of the Mac: name its chip, "M3 Max 64GB"'
         )
     if asked is not None:
         return asked
-    return machine.kind == "cuda" and machine.is_named
+    return machine.is_named
 
 
 def add_memory(
@@ -103,7 +107,7 @@ class _MeasuredScript:
         machine = self.machine
         device = describe_machine(machine)
         storages = RehearsedStorages(
-            device.capability, os.getcwd(), batches, machine.kind != "cpu"
+            device.capability, os.getcwd(), batches, machine.kind
         )
         options = EngineOptions(
             graph=True, going_on=plan_continuation(None), watch=storages.watch_plan,
@@ -123,7 +127,7 @@ class _MeasuredScript:
             device = MemoryDevice(machine.kind, device.capability)
         elif storages.keeps_whole:
             device = replace(device, memory=None)
-        names = ["cpu"]
+        names = ["cpu" if machine.kind == "cpu" else "mps:0"]
         if machine.kind == "cuda":
             names = [f"cuda:{number}" for number in range(machine.count)]
         runs = [
@@ -134,6 +138,8 @@ class _MeasuredScript:
             for name in names
         ]  # fmt: skip
         most = max(runs, key=lambda run: run.peak.bytes)
+        if device.is_metal:
+            most = replace(most, notes=(*most.notes, METAL_NOTE))
         if storages.keeps_whole:
             most = replace(most, notes=(*most.notes, KEEPS_WHOLE))
         faults = [note for note in result.trace.notes if note.startswith(NOT_RECORDED)]

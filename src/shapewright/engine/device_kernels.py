@@ -44,10 +44,12 @@ _FLOATS = (torch.float32, torch.float64, *_HALF)
 class KernelChoice:
     """What decides which kernels a device runs.
 
-    `capability` is a GPU's compute capability, None for the CPU.
+    `capability` is a GPU's compute capability, None for the CPU and for the GPU of a
+    Mac, `is_metal`.
     """
 
     capability: tuple[int, int] | None = None
+    is_metal: bool = False
 
 
 @contextmanager
@@ -60,7 +62,7 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
     library = torch.library.Library("aten", "IMPL")
     with ExitStack() as stack:
         stack.callback(library._destroy)
-        attend = _compute_cpu_attention
+        attend = _compute_scores if choice.is_metal else _compute_cpu_attention
         if choice.capability is not None:
             attend = _build_gpu_attention(choice.capability)
             _register_kernel(library, "dropout", _drop_fused)
@@ -278,6 +280,23 @@ def _compute_cpu_attention(
         attn_mask=_convert_mask(attn_mask, query), scale=scale,
     )[0]  # fmt: skip
     return output
+
+
+def _compute_scores(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """Return attention as products, with its matrix of scores."""
+    return _compute_by_products(
+        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+    )
 
 
 def _build_gpu_attention(capability: tuple[int, int]) -> Callable[..., torch.Tensor]:

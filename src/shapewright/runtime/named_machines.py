@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
+from shapewright.analysis.memory.device_memory import find_shared_memory
 from shapewright.runtime.device_files import (
     ENDING,
     DeviceFileError,
@@ -31,6 +32,15 @@ GPUS: dict[str, Gpu] = {
 }
 """The GPUs that `--device` knows, by their names there; from NVIDIA's data sheets."""
 
+MACS = {
+    "m1": 8, "m1 pro": 16, "m1 max": 32, "m1 ultra": 64,
+    "m2": 8, "m2 pro": 16, "m2 max": 32, "m2 ultra": 64,
+    "m3": 8, "m3 pro": 18, "m3 max": 36, "m3 ultra": 96,
+    "m4": 16, "m4 pro": 24, "m4 max": 36,
+}  # fmt: skip
+"""The chips of Macs, with the gigabytes of the smallest machine; from Apple's technical
+specifications."""
+
 NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
 
 
@@ -46,10 +56,15 @@ class Machine:
     def __init__(self, text: str) -> None:
         match = NAMED.fullmatch(text.strip())
         number, named, memory = match.groups() if match else (None, text, None)
-        name = named.lower().removeprefix("nvidia ").strip()
+        name = re.sub("^(nvidia|apple) ", "", named.lower()).strip()
         self.kind = name if name in ("cpu", "mps") else "cuda"
         self.text = text
         gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
+        if name in MACS:
+            self.kind = "mps"
+            size = int(memory or MACS[name])
+            shared = find_shared_memory(size)
+            gpu = Gpu(f"Apple {name.title()}", size, (0, 0), 0, shared)
         if name.endswith(ENDING):
             if memory:
                 raise UnknownDevice(f"the memory of `{named}` stands in the file")
@@ -77,18 +92,26 @@ def _describe_unknown(text: str, name: str, memory: str | None) -> str:
     Their first letter is the same: a B200 is no misspelled H200. Or the name lacks its
     first word: a 3090 is an RTX 3090.
     """
-    known = ["cpu", "cuda", "mps", *GPUS]
+    known = ["cpu", "cuda", "mps", *GPUS, *MACS]
     alike = [device for device in known if device[0] == name[:1]]
     alike = [device for device in alike if device.startswith(name)] or alike
     ending = [device for device in known if device.endswith(f" {name}")]
     if close := ending or sorted(get_close_matches(name, alike, n=2)):
         number = text[: text.lower().index(name)]
         size = f" {memory}GB" if memory else ""
-        meant = (device.upper() if device in GPUS else device for device in close)
+        meant = map(_format_name, close)
         words = " or ".join(f"`{number}{device}{size}`" for device in meant)
         return f"no device `{text}` is known; did you mean {words}?"
-    names = ", ".join(f'"{name.upper()}"' if name in GPUS else name for name in known)
+    names = ", ".join(f'"{_format_name(name)}"' for name in known if name in GPUS)
     return (
-        f'no device `{text}` is known; there is {names}, several GPUs: "2x H100", and '
-        "a file that describes one: gpu.toml"
+        f"no device `{text}` is known; there is cpu, cuda, mps, {names}, several GPUs: "
+        '"2x H100", the chips of Macs: "M3 Max 64GB", and a file that describes a GPU: '
+        "gpu.toml"
     )
+
+
+def _format_name(name: str) -> str:
+    """Return a name as people write it: `RTX 4090`, `M3 Max`, `cpu`."""
+    if name in MACS:
+        return name.title()
+    return name.upper() if name in GPUS else name

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shapewright.analysis.memory.caching_allocator import MIB
+from shapewright.record.memory import TotalBytes
 
 GIB = 1 << 30
 
@@ -89,13 +90,47 @@ class DeviceMemory:
     """What a GPU has for a program, and what is taken there besides its tensors.
 
     All in bytes: `capacity` at least and at most, `context` of CUDA at least and at
-    most, `workspace` of cuBLAS. Without `rates`, no time is estimated.
+    most, `workspace` of cuBLAS. Without `rates`, no time is estimated. Memory that the
+    CPU and the GPU of a Mac share is `is_shared`: what Metal's allocator adds there is
+    not known.
     """
 
     capacity: tuple[int, int]
     workspace: int = WORKSPACE
     context: tuple[int, int] = CONTEXT
     rates: DeviceRates | None = None
+    is_shared: bool = False
+
+    def add_up(self, reserved: int) -> TotalBytes:
+        """Return what a process takes that has so many bytes reserved.
+
+        Of shared memory, it is as much again at most: a margin, not a measurement.
+        """
+        if self.is_shared:
+            return TotalBytes(reserved, 0, (0, reserved))
+        return TotalBytes(reserved, self.workspace, self.context)
+
+
+SHARES = {8: 2 / 3, 16: 2 / 3, 64: 3 / 4, 128: 3 / 4}
+"""What Metal recommends to use of a Mac's memory, by gigabytes: `max allowed` in
+messages of torch that users reported, divided by `HIGH_WATERMARK`. 9.07 GB of 8
+(lllyasviel/Fooocus#980), 18.13 GB of 16 (haoheliu/AudioLDM2#20), 81.60 GB of 64
+(BoBo0037/bobo-fun#8), 163.20 GB of 128 (Comfy-Org/ComfyUI#9308)."""
+
+HIGH_WATERMARK = 1.7
+"""How much more than that torch allows, `PYTORCH_MPS_HIGH_WATERMARK_RATIO`: a Mac
+swaps before torch refuses."""
+
+
+def find_shared_memory(gigabytes: int) -> DeviceMemory:
+    """Return what torch has of the memory of a Mac with so many gigabytes.
+
+    At least what Metal recommends, at most what torch allows.
+    """
+    least = SHARES.get(gigabytes, 2 / 3)
+    most = SHARES.get(gigabytes, 3 / 4) * HIGH_WATERMARK
+    sizes = int(gigabytes * least * GIB), int(gigabytes * most * GIB)
+    return DeviceMemory(sizes, 0, (0, 0), is_shared=True)
 
 
 def find_device_memory(

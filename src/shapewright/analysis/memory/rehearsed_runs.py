@@ -34,14 +34,20 @@ def describe_run(
 ) -> RehearsedMemory:
     """Return the memory that a run takes on a device of this capability.
 
-    Without a capability it is the CPU, whose tensors are all that is known; without
-    `device_memory` it is a GPU that nobody named.
+    Without a capability it is the CPU or the GPU of a Mac, whose tensors are all that
+    is known; without `device_memory` it is a GPU that nobody named.
     """
     record = run.events
     if capability is None:
-        peak = find_peak(record, whole=True)
-        growth = find_growth(run, 1, None)
-        return RehearsedMemory(device, run, peak, _find_turn(run, peak), growth=growth)
+        granularity = 1 if device_memory is None else SMALLEST
+        peak = find_peak(record, granularity, whole=True)
+        total = capacity = None
+        if device_memory is not None:  # of a Mac
+            total, capacity = device_memory.add_up(peak.bytes), device_memory.capacity
+        return RehearsedMemory(
+            device, run, peak, _find_turn(run, peak), total=total, capacity=capacity,
+            growth=find_growth(run, granularity, capacity),
+        )  # fmt: skip
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
     workspace, context = find_workspace(capability), CONTEXT

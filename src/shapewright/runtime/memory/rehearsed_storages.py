@@ -100,7 +100,7 @@ class RehearsedStorages(StorageEvents):
         capability: tuple[int, int] | None = None,
         folder: str = "",
         batches: Mapping[tuple[str, int], int] | None = None,
-        is_of_gpu: bool = False,
+        kind: str = "cpu",
     ) -> None:
         super().__init__([], has_host=False)
         self.folder = folder
@@ -108,7 +108,8 @@ class RehearsedStorages(StorageEvents):
         self.loaders: dict[tuple[str, int], int] = {}  # and those of the program
         self.keeps_whole = False
         self.capability = capability
-        self.is_of_gpu = is_of_gpu
+        self.kind = kind
+        self.is_of_gpu = kind != "cpu"
         self.stage: RehearsalState | None = None
         self.marks: list[_TurnMark | None] = [None]
         self.around: list[
@@ -184,7 +185,8 @@ class RehearsedStorages(StorageEvents):
         stage.engine.watch_gradients(None)
         stage.lists.forgets = True
         with ExitStack() as stack:
-            stack.enter_context(use_device_kernels(KernelChoice(self.capability)))
+            choice = KernelChoice(self.capability, self.kind == "mps")
+            stack.enter_context(use_device_kernels(choice))
             before = register_optimizer_step_pre_hook(self._begin_step)
             stack.callback(before.remove)
             after = register_optimizer_step_post_hook(self._end_step)

@@ -77,7 +77,8 @@ class StepRequest:
     `optimizer` is a class of torch, None for none, with its `options`. Without
     `training`, only forward runs, under `no_grad`. `loss` computes a loss from the
     output; the usual one is the sum of the means of all outputs. `capability` is the
-    compute capability of a GPU, None for the CPU. `autocast` is a dtype for forward and
+    compute capability of a GPU, None for the CPU and for that of a Mac, `is_metal`.
+    `autocast` is a dtype for forward and
     the loss, None for none around them. A batch comes in `parts`, whose gradients add
     up. Modules of the classes `checkpointed` compute again in backward. The optimizer
     is on the host for parameters of `offloaded_from` elements and more. With `tokens`,
@@ -94,10 +95,13 @@ class StepRequest:
     checkpointed: tuple[str, ...] = ()
     offloaded_from: int | None = None
     tokens: int = 0
+    is_metal: bool = False
 
     @property
     def kind(self) -> str:
         """Return the kind of the device, as torch calls it."""
+        if self.is_metal:
+            return "mps"
         return "cpu" if self.capability is None else "cuda"
 
     def around_forward(self) -> AbstractContextManager[Any]:
@@ -121,7 +125,7 @@ def record_steps(
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     folder = os.getcwd()
     taken = take_snapshot(target, args, kwargs)
-    is_gpu = request.capability is not None
+    is_gpu = request.kind != "cpu"
     events = StorageEvents(taken.near, has_host=not is_gpu)
     for function in (_call_target, record_steps):
         events.sites.bound(function.__code__)
@@ -131,7 +135,8 @@ def record_steps(
     with delay_signals() as heard, ExitStack() as stack:
         stack.enter_context(restore_snapshot(taken, args, kwargs, life))
         held.append(life)  # the surroundings are looked at after the run
-        stack.enter_context(use_device_kernels(KernelChoice(request.capability)))
+        choice = KernelChoice(request.capability, request.is_metal)
+        stack.enter_context(use_device_kernels(choice))
         stack.enter_context(_follow_autocast(request.kind, notes))
         stack.enter_context(_suspend_collector())
         copies = _Copies()

@@ -147,7 +147,7 @@ def format_rehearsed_memory(memory: RehearsedMemory, terminal: Terminal) -> list
     notes = list(memory.notes)
     if memory.run.ended_early:
         notes.append(f"counted until the script ended early: {memory.run.ended_early}")
-    if memory.total is not None:
+    if memory.reserved is not None:
         notes.append(UNMEASURED)
     for note in notes:
         lines += label_text("", note, terminal)
@@ -195,9 +195,15 @@ def _describe_cache(generation: Generation) -> str:
 def _format_total(memory: Memory | RehearsedMemory, terminal: Terminal) -> list[Line]:
     """Return what the allocator reserves, what a process has, and whether it fits."""
     lines: list[Line] = []
-    if memory.total is None or memory.reserved is None:
-        return lines
     total = memory.total
+    if total is None:
+        return lines
+    if memory.reserved is None:  # of a Mac
+        text = f"{format_nbytes(total.low)} to {format_nbytes(total.high)}"
+        lines += label_text("in all", f"{text}, with Metal's allocator", terminal)
+        if memory.verdict:
+            lines.append(_format_verdict(memory))
+        return lines
     reserved = f"{format_nbytes(memory.reserved)} by torch's allocator"
     if memory.allocated is not None:
         allocated = format_nbytes(memory.allocated)
