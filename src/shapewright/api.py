@@ -407,6 +407,7 @@ def rehearse(
     steps: int | None = None,
     device: str | None = None,
     full_loaders: bool = False,
+    memory: bool | None = None,
     **kwargs: Any,
 ) -> Report:
     """Run a function that trains without data: its errors, and the story of the run.
@@ -426,8 +427,9 @@ def rehearse(
     those of `trace`. What trains one step is called three times, so that a second step
     meets what the first has left; `steps` is how often a whole run calls it. `device`
     is what the function is told that it runs on, as in `rehearse_script`; without one,
-    the machine says what it has. A text is the name of a script, what follows are its
-    arguments.
+    the machine says what it has. With `memory` it runs once more for
+    `report.rehearsal.memory`; by default for a GPU that has a name. A text is the name
+    of a script, what follows are its arguments.
 
     Nothing is changed: models, gradients, optimizers, schedulers, lists and names are
     as before. Only numpy arrays that the function writes into stay written. Raises
@@ -435,14 +437,15 @@ def rehearse(
     """
     if isinstance(target, str):
         return rehearse_script(
-            target, args, device=device or "cpu", full_loaders=full_loaders
-        )
+            target, args, device=device or "cpu", full_loaders=full_loaders,
+            memory=memory,
+        )  # fmt: skip
     from shapewright.commands.rehearse import rehearse_function
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
 
     refuse_target("rehearse", target)
     refuse_arguments("rehearse", target, args, kwargs)
-    return rehearse_function(target, args, kwargs, steps, device, full_loaders)
+    return rehearse_function(target, args, kwargs, steps, device, full_loaders, memory)
 
 
 def solve(

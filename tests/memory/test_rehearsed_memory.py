@@ -10,6 +10,7 @@ from textwrap import dedent
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 import shapewright as sw
@@ -692,3 +693,42 @@ def test_every_turn_takes_the_same_under_autocast(tmp_path: Path) -> None:
     assert peaks[1:] == [peaks[1]] * (len(peaks) - 1)
     assert peaks[0] > 3 * whole
     assert not any("not recorded" in note for note in memory.notes)
+
+
+def test_a_function_takes_what_its_script_takes() -> None:
+    def train(rows: int = 512, device: str = "cuda") -> None:
+        model = nn.Linear(256, 256).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        kept = []
+        for _ in range(100_000):
+            loss = model(torch.zeros(rows, 256, device=device)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            kept.append(model(torch.zeros(rows, 256, device=device)))
+
+    report = sw.rehearse(train, device="T4", steps=1)
+    assert report.rehearsal is not None
+    assert report.rehearsal.memory is not None
+    assert report.rehearsal.memory.peak.kinds["parameters"] == 257 * 1024
+    assert [finding.code for finding in report.findings] == ["out-of-memory"]
+    quiet = sw.rehearse(train, device="cuda", steps=1).rehearsal
+    assert quiet is not None
+    assert quiet.memory is None
+
+
+def test_what_was_there_before_a_function_is_told_of() -> None:
+    model = nn.Linear(64, 64)
+    before = model.weight.clone()
+
+    def step(x: torch.Tensor) -> None:
+        model(x).sum().backward()
+
+    report = sw.rehearse(step, "f32[8, 64]", memory=True)
+    assert report.rehearsal is not None
+    memory = report.rehearsal.memory
+    assert memory is not None
+    assert memory.peak.kinds["gradients"] == 65 * 256
+    assert any("before the call" in note for note in memory.notes)
+    assert model.weight.grad is None
+    assert torch.equal(model.weight, before)

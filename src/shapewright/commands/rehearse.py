@@ -22,7 +22,13 @@ from shapewright.commands.check import (
     get_target_folder,
     list_failures,
 )
-from shapewright.commands.rehearsed_memory import add_memory, is_memory_wanted
+from shapewright.commands.rehearsed_memory import (
+    add_memory,
+    build_storages,
+    describe_storages,
+    is_memory_wanted,
+    plan_memory_run,
+)
 from shapewright.commands.rehearsed_scripts import RehearsedScript, add_loop_notes
 from shapewright.commands.trace import feed_arguments
 from shapewright.findings.codes import CPU_TENSOR
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.absent.settings import StandInSettings
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
-    from shapewright.runtime.run_record import RunRequest
+    from shapewright.runtime.run_record import RunRequest, RunResult
     from shapewright.runtime.training.rehearsal import (
         Heard,
         RehearsalRequest,
@@ -280,9 +286,12 @@ def rehearse_function(
     steps: int | None = None,
     device: str | None = None,
     full: bool = False,
+    memory: bool | None = None,
 ) -> Report:
     """Return the findings of `shapewright.rehearse` in a function, and the story of the
     run.
+
+    Its memory is recorded for a GPU that is named, or as `memory` says, by a run more.
     """
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.failures.constructions import Constructions
@@ -290,6 +299,7 @@ def rehearse_function(
     from shapewright.inputs.configuration import read_ignored_codes
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.python_files import change_functions
+    from shapewright.runtime.limits import redirect_to_nowhere
     from shapewright.runtime.named_machines import Machine, UnknownDevice
     from shapewright.runtime.restore.process_state import guard_surroundings
     from shapewright.runtime.restore.surroundings import find_place, keep_owned
@@ -297,11 +307,11 @@ def rehearse_function(
     from shapewright.runtime.run_record import RunRequest
     from shapewright.runtime.training.rehearsal import RehearsalRequest, RepeatedCalls
 
-    if device is not None:
-        try:
-            Machine(device)
-        except UnknownDevice as error:
-            raise InputError(str(error)) from None
+    try:
+        machine = Machine(device or "cpu")
+    except UnknownDevice as error:
+        raise InputError(str(error)) from None
+    is_measured = is_memory_wanted(machine, memory)
     if not callable(target):
         raise TypeError(f"`{target!r}` cannot be called; `rehearse` takes a function")
     if steps is not None and steps < 1:
@@ -325,16 +335,33 @@ def rehearse_function(
         options=EngineOptions(graph=True, going_on=GoingOn()),
         rehearsal=rehearsal,
     )
+
+    def run_once(request: RunRequest, seen: Constructions) -> RunResult:
+        with (
+            keep_owned(target, (args, kwargs)),
+            guard_surroundings(),
+            seen.watched(),
+            change_functions(holds, with_loops_told),
+        ):
+            result = record_run(run, args, kwargs, request)
+            if not result.trace.complete or result.failures:
+                refuse_sizes("rehearse", target, args, kwargs)
+        return result
+
     seen = Constructions()
-    with (
-        keep_owned(target, (args, kwargs)),
-        guard_surroundings(),
-        seen.watched(),
-        change_functions(holds, with_loops_told),
-    ):
-        result = record_run(run, args, kwargs, request)
-        if not result.trace.complete or result.failures:
-            refuse_sizes("rehearse", target, args, kwargs)
+    result = run_once(request, seen)
+    if is_measured and result.rehearsed is not None:
+        storages = build_storages(machine)
+        again = replace(
+            request, options=plan_memory_run(storages),
+            rehearsal=replace(rehearsal, memory=storages),
+        )  # fmt: skip
+        with redirect_to_nowhere():
+            trace = run_once(again, Constructions()).trace
+        story = replace(
+            result.rehearsed.story, memory=describe_storages(machine, storages, trace)
+        )
+        result = replace(result, rehearsed=replace(result.rehearsed, story=story))
     program = build_program(result, seen)
     report = Session(program, ignored=ignored).report()
     if result.rehearsed is None:

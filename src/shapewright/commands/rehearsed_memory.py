@@ -20,13 +20,16 @@ from shapewright.commands.memory_devices import (
     MemoryDevice,
     describe_machine,
 )
-from shapewright.record.memory import LargestBatch
+from shapewright.record.memory import GRADIENTS, PARAMETERS, LargestBatch
 from shapewright.record.ops import NOT_RECORDED
 
 if TYPE_CHECKING:
     from shapewright.commands.rehearsed_scripts import RehearsedScript
+    from shapewright.engine.engine import EngineOptions
     from shapewright.record.rehearsed_memory import RehearsedMemory
+    from shapewright.record.trace import Trace
     from shapewright.runtime.limits import Limit
+    from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
     from shapewright.runtime.named_machines import Machine
     from shapewright.runtime.training.rehearsal import Rehearsed
 
@@ -40,6 +43,8 @@ KEEPS_WHOLE = (
     "parameters are counted whole, of which each rank holds a part in a real run: "
     "whether it fits is not known"
 )
+
+EARLIER = "what was there before the call, as the parameters, is not counted"
 
 
 def is_memory_wanted(machine: Machine, asked: bool | None) -> bool:
@@ -98,54 +103,79 @@ class _MeasuredScript:
         Of several GPUs it is that of the one that holds most. `batches` are the sizes
         with which loaders are tried, by the lines where these are made.
         """
-        from shapewright.engine.engine import EngineOptions
         from shapewright.engine.failures.constructions import Constructions
         from shapewright.runtime.limits import redirect_to_nowhere
-        from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
         from shapewright.runtime.run_record import RunRequest
 
-        machine = self.machine
-        device = describe_machine(machine)
-        storages = RehearsedStorages(
-            device.capability, os.getcwd(), batches, machine.kind
-        )
-        options = EngineOptions(
-            graph=True, going_on=plan_continuation(None), watch=storages.watch_plan,
-            flops=False, holding=False,
-        )  # fmt: skip
+        storages = build_storages(self.machine, batches)
         request = RunRequest(
-            target=self.script.target.place, options=options, ended=self.limit.hold
+            target=self.script.target.place,
+            options=plan_memory_run(storages),
+            ended=self.limit.hold,
         )
         rehearsal = replace(self.script.rehearsal(whole=self.whole), memory=storages)
         with redirect_to_nowhere():
             result = self.script.run(rehearsal, request, Constructions())
-        early = ""
-        if not result.trace.complete:
-            findings = result.trace.findings
-            early = findings[-1].message if findings else "for a reason not known"
-        if not machine.is_named:
-            device = MemoryDevice(machine.kind, device.capability)
-        elif storages.keeps_whole:
-            device = replace(device, memory=None)
-        names = ["cpu" if machine.kind == "cpu" else "mps:0"]
-        if machine.kind == "cuda":
-            names = [f"cuda:{number}" for number in range(machine.count)]
-        runs = [
-            describe_run(
-                storages.finish(name, early), device.name, device.capability,
-                device.memory,
-            )
-            for name in names
-        ]  # fmt: skip
-        most = max(runs, key=lambda run: run.peak.bytes)
-        if device.is_metal:
-            most = replace(most, notes=(*most.notes, METAL_NOTE))
-        if storages.keeps_whole:
-            most = replace(most, notes=(*most.notes, KEEPS_WHOLE))
-        faults = [note for note in result.trace.notes if note.startswith(NOT_RECORDED)]
-        if faults:
-            most = replace(most, notes=(*most.notes, *faults[:3]))
-        return most if most.peak.bytes else None
+        return describe_storages(self.machine, storages, result.trace)
+
+
+def build_storages(
+    machine: Machine, batches: Mapping[tuple[str, int], int] | None = None
+) -> RehearsedStorages:
+    """Return what records the storages of a rehearsal on a machine."""
+    from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
+
+    capability = describe_machine(machine).capability
+    return RehearsedStorages(capability, os.getcwd(), batches or {}, machine.kind)
+
+
+def plan_memory_run(storages: RehearsedStorages) -> EngineOptions:
+    """Return the options of a rehearsal that is run for its memory."""
+    from shapewright.engine.engine import EngineOptions
+
+    return EngineOptions(
+        graph=True, going_on=plan_continuation(None), watch=storages.watch_plan,
+        flops=False, holding=False,
+    )  # fmt: skip
+
+
+def describe_storages(
+    machine: Machine, storages: RehearsedStorages, trace: Trace
+) -> RehearsedMemory | None:
+    """Return the memory that a run took; None if it put nothing on the device.
+
+    Of several GPUs it is that of the one that holds most.
+    """
+    device = describe_machine(machine)
+    early = ""
+    if not trace.complete:
+        findings = trace.findings
+        early = findings[-1].message if findings else "for a reason not known"
+    if not machine.is_named:
+        device = MemoryDevice(machine.kind, device.capability)
+    elif storages.keeps_whole:
+        device = replace(device, memory=None)
+    names = ["cpu" if machine.kind == "cpu" else "mps:0"]
+    if machine.kind == "cuda":
+        names = [f"cuda:{number}" for number in range(machine.count)]
+    runs = [
+        describe_run(
+            storages.finish(name, early), device.name, device.capability, device.memory
+        )
+        for name in names
+    ]
+    most = max(runs, key=lambda run: run.peak.bytes)
+    if device.is_metal:
+        most = replace(most, notes=(*most.notes, METAL_NOTE))
+    if storages.keeps_whole:
+        most = replace(most, notes=(*most.notes, KEEPS_WHOLE))
+    kinds = most.peak.kinds
+    if kinds.get(GRADIENTS) and not kinds.get(PARAMETERS):
+        most = replace(most, notes=(*most.notes, EARLIER))
+    faults = [note for note in trace.notes if note.startswith(NOT_RECORDED)]
+    if faults:
+        most = replace(most, notes=(*most.notes, *faults[:3]))
+    return most if most.peak.bytes else None
 
 
 def _find_batch(
