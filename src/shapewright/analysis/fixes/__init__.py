@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.label_edits import suggest_one_hot
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.norm_edits import move_channels_second
+from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.refusals import is_refused
@@ -85,7 +86,7 @@ GUESSED = frozenset({"number", "argument", "swapped", "name", "larger?"})
 DECIDED = frozenset({
     "any-batch", "batch", "created", "dtype", "expanded", "family", "graph", "hazard",
     "layout", "numpy", "order", "padded",
-    "rank", "size", "squeeze", "state", "storage", "turned",
+    "unread", "rank", "size", "squeeze", "state", "storage", "turned",
 })  # fmt: skip
 """Kinds of edits that follow from what the failing call needs of its operand."""
 
@@ -195,6 +196,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("pattern", 0.6, suggest_patterns(program, finding)))
+    own += iter_options("unread", 0.5, suggest_unread_name(program, finding.span))
     if program.ending is not None and program.ending.error == "EinopsError":
         squeezed = squeeze_edits.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)
@@ -298,6 +300,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
+    unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
+    yield from iter_options("unread", 0.9, unread)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
