@@ -47,6 +47,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
     suggest_shifted_target,
 )
+from shapewright.analysis.fixes.token_edits import suggest_resized_embedding
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
     suggest_output_padding,
@@ -117,6 +118,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("created", suggest_joined_sizes),  # a number would stand for the factor
+    ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
 )
 """Edits beside which no others are tried: those would run and mean something else."""
