@@ -28,6 +28,7 @@ from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.label_edits import suggest_one_hot
+from shapewright.analysis.fixes.last_states import suggest_last_state
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
@@ -302,6 +303,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
+    last = suggest_last_state(program, failure)
+    yield from iter_options("last-state", 0.8, last)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
     yield from iter_options("unread", 0.9, unread)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))

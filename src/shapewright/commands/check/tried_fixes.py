@@ -107,9 +107,10 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     another size; where the call itself says how its operand is to be changed, these fit
     by accident.
     """
-    pooled = [mend for mend in mends if mend.option.kind == "pooled"]
-    if pooled:
-        return pooled  # a layer may run on each pixel, too
+    for kind in ALONE:
+        alone = [mend for mend in mends if mend.option.kind == kind]
+        if alone:
+            return alone
     if any(mend.option.kind in DECIDED for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
     is_of_makers = make_filter_of_makers(program)
@@ -121,6 +122,10 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     is_of_data = make_filter(program)
     others = [mend for mend in mends if not is_of_data(mend.fix)]
     return others or list(mends)
+
+
+ALONE = ("pooled", "last-state")
+"""Kinds of fixes beside which others only fit: a layer for each pixel or state."""
 
 
 def count_shared_warnings(mends: Sequence[Mend]) -> int:
