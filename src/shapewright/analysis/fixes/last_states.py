@@ -55,8 +55,13 @@ def _write_last(text: SourceText, statement: ast.Assign, name: str) -> Iterator[
         if not is_read or isinstance(around, ast.Subscript):
             continue
         whole = text.parent(around) if isinstance(around, ast.Attribute) else None
-        turned = whole if isinstance(whole, ast.Call) and whole.func is around else node
-        options = [(node, f"{name}[-1]"), (node, f"{name}[-1:]")]
+        turned: ast.expr = (
+            whole if isinstance(whole, ast.Call) and whole.func is around else node
+        )
+        options: list[tuple[ast.expr, str]] = [
+            (node, f"{name}[-1]"),
+            (node, f"{name}[-1:]"),
+        ]
         if turned is not node:
             options = [(turned, f"{name}[-1]"), *options]
         for place, new in options:
