@@ -47,7 +47,32 @@ def descend_twice(rows):
 
 
 """
+OBJECT = """\
+class Trainer:
+    def __init__(self):
+        self.total, self.losses = 0, []
+
+    def fit(self, rows):
+        self.loss = measure(rows)
+        optimizer.zero_grad()
+        self.loss.backward()
+        optimizer.step()
+        {keep}
+
+
+trainer = Trainer()
+for i in range(30):
+    trainer.fit(x)
+"""
 WRONG = {
+    "an attribute that is added up": (
+        OBJECT.format(keep="self.total += self.loss"),
+        ("self.total += self.loss", "`self.loss.item()`"),
+    ),
+    "an attribute in a list": (
+        OBJECT.format(keep="self.losses.append(self.loss)"),
+        ("self.losses.append(self.loss)", "`self.loss.item()`"),
+    ),
     "in the loop": (
         """\
 for i in range(30):

@@ -51,7 +51,7 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     share a finding.
     """
     by_call: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
-    for failure in _iter_independent_failures(program):
+    for failure in iter_independent_failures(program):
         finding = name_letters(program, explain_failure(program, failure))
         code = "" if failure.of_history else finding.code  # later ones follow
         key = code, *_get_call_key(program, program.trace.ops[failure.op])
@@ -342,7 +342,7 @@ def _find_place(failure: Failure, place: Place | None) -> tuple[int, int] | None
     return failure.arguments.index(place.argument), place.dim
 
 
-def _iter_independent_failures(program: Program) -> Iterator[Failure]:
+def iter_independent_failures(program: Program) -> Iterator[Failure]:
     """Yield the failures that are not mere consequences of an earlier failure.
 
     Sizes that the run had to guess go on in what is made from them; a call that fails
@@ -364,7 +364,7 @@ def _iter_independent_failures(program: Program) -> Iterator[Failure]:
         if was_cast:
             cast |= {fact.tensor for fact in op.outputs}
         guessed = failure.guessed if failure is not None else ()
-        of_rank = failure is not None and _is_of_rank(failure)
+        of_rank = failure is not None and is_of_rank(failure)
         of_scores = failure is not None and _has_scores_as_indices(failure, op)
         unclear = guessed or of_rank or of_scores
         if unclear or any(fact.tensor in unsure for fact in op.inputs):
@@ -418,7 +418,7 @@ def _find_guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
     return {d for d, size in enumerate(out.shape) if size in failure.guessed}
 
 
-def _is_of_rank(failure: Failure) -> bool:
+def is_of_rank(failure: Failure) -> bool:
     """Return whether the run had to guess the rank."""
     unmet = failure.unmet
     return unmet is not None and unmet.code in OF_RANK and not unmet.makes

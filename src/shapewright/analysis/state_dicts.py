@@ -8,15 +8,19 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.refusals.checkpoints import (
+    has_random_weights,
+    is_trained,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
 from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 
 def explain_load(span: Span, misloaded: Misloaded) -> Finding:
@@ -139,9 +143,17 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
         return [matching]
     argument = call.args[0]
     if misloaded.resized:
-        sizes = list(_suggest_constructor(program, misloaded))
+        evaluates = has_random_weights(
+            text, call, [_get_owner(k) for k, *_ in misloaded.resized]
+        )
+        sizes = list(_suggest_constructor(program, misloaded, evaluates))
+        if evaluates:
+            return sizes
         loose = [_load_without_resized(text, call, misloaded)]
-        return [*sizes, *loose] if ".step(" not in text.text else [*loose, *sizes]
+        return [*loose, *sizes] if is_trained(text) else [*sizes, *loose]
+    missing = [_get_owner(key) for key in misloaded.missing]
+    if missing and has_random_weights(text, call, missing):
+        return []
     loaded = misloaded.keys - len(misloaded.missing)
     inner = (
         _rename_keys(text, argument, f"%s{misloaded.path}") if misloaded.path else None
@@ -210,8 +222,12 @@ def _find_renaming(misloaded: Misloaded) -> tuple[str, str] | None:
     return None
 
 
-def _suggest_constructor(program: Program, misloaded: Misloaded) -> Iterator[Fix]:
-    """Suggest the argument with which a model is built as it was when it was saved."""
+def _suggest_constructor(
+    program: Program, misloaded: Misloaded, settings: bool
+) -> Iterator[Fix]:
+    """Suggest the argument with which a model is built as it was when it was saved;
+    with `settings` also where a name or a dict of settings stands for it.
+    """
     pairs = {
         (ours[d], theirs[d])
         for _, ours, theirs in misloaded.resized
@@ -224,11 +240,17 @@ def _suggest_constructor(program: Program, misloaded: Misloaded) -> Iterator[Fix
         for node in text.nodes if text is not None else ():
             same = get_called_name(node) == misloaded.class_name
             if text is not None and same and isinstance(node, ast.Call):
-                yield from _change_arguments(text, node, misloaded.class_name, pairs)
+                yield from _change_arguments(
+                    text, node, misloaded.class_name, pairs, settings
+                )
 
 
 def _change_arguments(
-    text: SourceText, call: ast.Call, kind: str, pairs: set[tuple[int, int]]
+    text: SourceText,
+    call: ast.Call,
+    kind: str,
+    pairs: set[tuple[int, int]],
+    settings: bool,
 ) -> Iterator[Fix]:
     """Suggest other numbers for the arguments of a constructor, given or default."""
     keywords = {word.arg: word.value for word in call.keywords}
@@ -239,14 +261,31 @@ def _change_arguments(
     ]
     for ours, theirs in sorted(pairs):
         for value in (*call.args, *keywords.values()):
-            if evaluate_whole_number(value) == ours:
-                edit = Edit(text.span(value), str(theirs))
-                yield Fix("fits", f"`{theirs}` for `{ours}`", (edit,))
+            for number in _iter_numbers_of(text, value) if settings else (value,):
+                if evaluate_whole_number(number) == ours:
+                    edit = Edit(text.span(number), str(theirs))
+                    yield Fix("fits", f"`{theirs}` for `{ours}`", (edit,))
         for arguments in defined:
             last = arguments.args[len(arguments.args) - len(arguments.defaults) :]
             for name, value in zip(last, arguments.defaults, strict=True):
                 if evaluate_whole_number(value) == ours and name.arg not in keywords:
                     yield with_keyword(text, call, f"{name.arg}={theirs}")
+
+
+def _iter_numbers_of(text: SourceText, value: ast.expr) -> Iterator[ast.expr]:
+    """Yield an argument, or what is written for it where it is a name, an attribute or
+    an entry of a dict of settings: ``2`` of ``{"classes": 2}`` for `config["classes"]`.
+    """
+    yield value
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+        for node in text.nodes:
+            if not isinstance(node, ast.Dict):
+                continue
+            for key, entry in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == value.slice.value:
+                    yield entry
+    elif isinstance(value, ast.Name | ast.Attribute):
+        yield from find_defining(text, get_last_name(value))
 
 
 def _load_without_resized(

@@ -22,12 +22,18 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_one
+from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
+from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.label_edits import suggest_one_hot
+from shapewright.analysis.fixes.last_states import suggest_last_state
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.norm_edits import move_channels_second
+from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
+from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.refusals import is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
@@ -42,6 +48,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
     suggest_shifted_target,
 )
+from shapewright.analysis.fixes.token_edits import suggest_resized_embedding
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
     suggest_output_padding,
@@ -81,7 +88,7 @@ GUESSED = frozenset({"number", "argument", "swapped", "name", "larger?"})
 DECIDED = frozenset({
     "any-batch", "batch", "created", "dtype", "expanded", "family", "graph", "hazard",
     "layout", "numpy", "order", "padded",
-    "rank", "size", "squeeze", "state", "storage", "turned",
+    "unread", "rank", "size", "squeeze", "state", "storage", "turned",
 })  # fmt: skip
 """Kinds of edits that follow from what the failing call needs of its operand."""
 
@@ -111,6 +118,9 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("order", suggest_pattern_orders),  # another layer would join other dims
+    ("created", suggest_joined_sizes),  # a number would stand for the factor
+    ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
+    ("keyword", suggest_kept_dims),  # another dim would be reduced
 )
 """Edits beside which no others are tried: those would run and mean something else."""
 
@@ -148,8 +158,10 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:
         return copies  # what needs no copy has other elements, or in another order
-    pooled = unmet is not None and unmet.code == INNER_DIM_MISMATCH
-    if pooled and any(option.kind == "window" for option in options):
+    if any(option.kind == "pooled" for option in options):
+        options = [option for option in options if option.kind not in OF_MAPS]
+    wide = unmet is not None and unmet.code == INNER_DIM_MISMATCH
+    if wide and any(option.kind == "window" for option in options):
         sized = ("consumer", "layer", "number")  # fit one size of the images
         options = [option for option in options if option.kind not in sized]
     if not has_shared_source(program, failure):
@@ -168,6 +180,10 @@ OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
 """Codes that say how an operand is to be changed."""
 
 
+OF_MAPS = frozenset({"consumer", "layer", "number", "window"})
+"""Kinds of edits that make room for all pixels of a map."""
+
+
 def _is_input_fix(program: Program, fix: Fix) -> bool:
     """Return whether a fix changes the inputs of the trial instead of the program."""
     for edit in fix.edits:
@@ -183,6 +199,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("pattern", 0.6, suggest_patterns(program, finding)))
+    own += iter_options("unread", 0.5, suggest_unread_name(program, finding.span))
     if program.ending is not None and program.ending.error == "EinopsError":
         squeezed = squeeze_edits.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)
@@ -194,6 +211,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         program,
         [
             *(option for option in own if option.kind == "list"),
+            *iter_options("load", 0.4, suggest_collate(program, finding)),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
@@ -285,6 +303,11 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
+    last = suggest_last_state(program, failure)
+    yield from iter_options("last-state", 0.8, last)
+    unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
+    yield from iter_options("unread", 0.9, unread)
+    yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))

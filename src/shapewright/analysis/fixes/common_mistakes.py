@@ -40,7 +40,7 @@ from shapewright.findings.codes import (
     TARGET_SHAPE,
     WRONG_RANK,
 )
-from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
@@ -527,23 +527,6 @@ def suggest_drop_last(program: Program, at: int) -> Iterator[Fix]:
                 yield Fix("fits", "`drop_last=True`", (edit,))
             else:
                 yield with_keyword(text, node, "drop_last=True")
-
-
-def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Suggest `collate_fn=...` where the program defines such a function."""
-    for related in [finding.span, *(place_note.span for place_note in finding.related)]:
-        text = program.text(related.file) if related is not None else None
-        for node in text.nodes if text is not None else ():
-            if text is None or get_called_name(node) != "DataLoader":
-                continue
-            if not isinstance(node, ast.Call):
-                continue
-            if any(word.arg == "collate_fn" for word in node.keywords):
-                continue
-            names = [name for name, _ in text.functions() if "collate" in name.lower()]
-            for name in names:
-                yield with_keyword(text, node, f"collate_fn={name}")
-        return
 
 
 def suggest_any_batch(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -405,10 +405,18 @@ def _rewrite_sizes(
             words.append(write_changed_size(text, nodes[place], before[place], size))
             continue
         named = list(iter_names_for(text, nodes[place], size)) if same else []
+        near = same and abs(before[place] - size) <= MOST_EXTRA and min(before) > 0
+        if near and not named and isinstance(nodes[place], ast.Name | ast.Attribute):
+            sign = "+" if size > before[place] else "-"
+            named = [f"{written[place]} {sign} {abs(size - before[place])}"]
         words.append(
             named[0] if named else write_size(program, failure, text, call, size)
         )
     yield _with_words(text, call, nodes, words)
+
+
+MOST_EXTRA = 2
+"""Places that a table may have for more than its name counts: those of tokens."""
 
 
 def find_size_nodes(

@@ -36,8 +36,8 @@ def suggest_value(
     uses = [
         name_node
         for name_node in ast.walk(value if value is not None else statement)
-        if isinstance(name_node, ast.Name)
-        and name_node.id == name
+        if isinstance(name_node, ast.Name | ast.Attribute)
+        and text.written(name_node) == name
         and isinstance(name_node.ctx, ast.Load)
         and not isinstance(text.parent(name_node), ast.Attribute)
     ]

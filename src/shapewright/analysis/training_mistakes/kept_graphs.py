@@ -16,7 +16,12 @@ from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import LOOPS, collect_names, get_called_name
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    collect_names,
+    get_called_name,
+    get_own_attribute,
+)
 from shapewright.record.report import Observation, Place
 
 PASSES = ("backward", "grad")
@@ -89,12 +94,25 @@ def _find_keeper(
 
 
 def _list_differentiated(node: ast.Call) -> list[str]:
-    """Return the names of what a backward pass begins with."""
+    """Return the names of what a backward pass begins with, `self.loss` for an
+    attribute of the object.
+    """
     func = node.func
     method = isinstance(func, ast.Attribute) and func.attr == "backward"
     start: ast.AST | None = func if method else next(iter(node.args), None)
-    names = ast.walk(start) if start is not None else ()
-    return [name_node.id for name_node in names if isinstance(name_node, ast.Name)]
+    inside = [*ast.walk(start)] if start is not None else []
+    attributes = [
+        node
+        for node in inside
+        if isinstance(node, ast.Attribute) and get_own_attribute(node)
+    ]
+    covered = {id(inner) for node in attributes for inner in ast.walk(node)}
+    names = [
+        node.id
+        for node in inside
+        if isinstance(node, ast.Name) and id(node) not in covered
+    ]
+    return names + [ast.unparse(node) for node in attributes]
 
 
 def _is_within(scope: ast.AST, node: ast.AST) -> bool:
@@ -175,8 +193,8 @@ def _is_bare(value: ast.expr, name: str) -> bool:
     """Return whether a name occurs in an expression without being converted to its
     value.
     """
-    if isinstance(value, ast.Name):
-        return value.id == name
+    if isinstance(value, ast.Name) or get_own_attribute(value):
+        return ast.unparse(value) == name
     if isinstance(value, ast.Call):
         return False
     return any(

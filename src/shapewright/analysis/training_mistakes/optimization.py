@@ -31,7 +31,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.parameter_lists import iter_parameter_lists
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import LOOPS, get_called_name
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import (
     Moment,
@@ -100,6 +100,8 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # under a condition that did not come
         if _is_in_optimizer(scene, met.place):
             continue  # its own methods use the gradients
+        if _is_before_optimizers(scene, met.other):
+            continue  # a check of gradients, not a step
         optimizer_note = f": this `{met.name}` never steps" if met.name else ""
         yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
@@ -107,6 +109,46 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "they are computed here"),
         )
+
+
+def _is_before_optimizers(scene: RehearsalContext, place: Place | None) -> bool:
+    """Return whether a line stands outside all loops and functions, and above those
+    that build an optimizer.
+    """
+    text = scene.program.text(place[0]) if place is not None else None
+    nodes = text.near(place[1]) if text is not None and place is not None else ()
+    if text is None or place is None or not nodes:
+        return False
+    inside = text.around(nodes[0], *LOOPS, ast.FunctionDef)
+    built = [optimizer.built for optimizer in scene.training.optimizers]
+    return inside is None and all(
+        other[0] == place[0] and place[1] < other[1] for other in built
+    )
+
+
+def _is_only_checked(scene: RehearsalContext, outside: Outside) -> bool:
+    """Return whether a model is read by nothing behind the first optimizer."""
+    span = scene.built(outside.paths[0])
+    text = scene.program.text(span.file) if span is not None else None
+    if text is None or span is None or not scene.training.optimizers:
+        return False
+    names = {
+        target.id
+        for node in text.near(span.line)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    uses = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Name)
+        and node.id in names
+        and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(uses) and all(
+        _is_before_optimizers(scene, (span.file, node.lineno)) for node in uses
+    )
 
 
 def _is_in_optimizer(scene: RehearsalContext, place: Place) -> bool:
@@ -145,6 +187,8 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         return
     for outside in _join_by_line(scene):
         many = len(outside.paths)
+        if _is_only_checked(scene, outside):
+            continue
         whole = many == outside.of
         of = "" if whole else f" of {outside.of}"
         message = (

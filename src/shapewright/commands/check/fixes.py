@@ -7,11 +7,12 @@ import tempfile
 import tokenize
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shapewright.analysis.fixes.refusals import RunOutline, build_outline
 from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program, fill_lazy_parts
@@ -36,9 +37,6 @@ Overlay = Mapping[str, str]
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the call or the code of the finding."""
 
-Result = tuple[str, tuple[int, ...]]
-"""The name of an operator and the shape that a call of it returned."""
-
 LOAD = STATE_DICT_MISMATCH
 
 
@@ -46,9 +44,8 @@ LOAD = STATE_DICT_MISMATCH
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
-    `layers` counts the layers with parameters that ran, `entry` is the shape of the
-    first tensor that a module was given, `earlier` the shapes that calls on the failing
-    line returned.
+    `layers` counts the layers with parameters that ran, `outline` is what is compared
+    with the run that failed.
     """
 
     failures: tuple[Place, ...] = ()
@@ -59,8 +56,7 @@ class Tried:
     notes: tuple[Place, ...] = ()
     samples: bool | None = None
     layers: int = 0
-    entry: tuple[int, ...] = ()
-    earlier: tuple[Result, ...] = ()
+    outline: RunOutline = field(default_factory=RunOutline)
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -71,47 +67,18 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     failures = list_failures(program)
     warnings: tuple[Place, ...] = ()
     notes: tuple[Place, ...] = ()
-    samples = None
+    samples, context = None, None
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
         findings = [*find_hazards(program), *_find_mistakes(program)]
         warnings = _collect_places(findings, "warning")
         notes = _collect_places(findings, "note")
-        samples = HazardContext(program).keeps_samples
+        context = HazardContext(program)
+        samples = context.keeps_samples
     ops, output = len(trace.ops), get_output(program)
-    layers, entry = count_layers(program), get_entry(program)
-    earlier = list_results_on_line(program, gone)
+    layers, outline = count_layers(program), build_outline(program, gone[:2], context)
     return Tried(
-        failures, trace.complete, ops, output, warnings, notes, samples, layers, entry,
-        earlier,
-    )  # fmt: skip
-
-
-MOST_EARLIER = 40
-"""Calls on a line whose shapes are compared."""
-
-
-def list_results_on_line(program: Program, place: Place) -> tuple[Result, ...]:
-    """Return the shapes that calls on a line returned before one of them failed, each
-    with the name of its operator.
-    """
-    failed = {failure.op for failure in program.failures}
-    results: list[Result] = []
-    for op in program.trace.ops:
-        if op.span is None or (op.span.file, op.span.line) != place[:2]:
-            continue
-        if op.index in failed or len(results) >= MOST_EARLIER:
-            break
-        results += [(op.name, fact.shape) for fact in op.outputs[:1]]
-    return tuple(results)
-
-
-def get_entry(program: Program) -> tuple[int, ...]:
-    """Return the shape of the first tensor that a module was given."""
-    for call in program.trace.calls:
-        facts = collect_leaves([*call.inputs])
-        if facts:
-            return facts[0].shape
-    return ()
+        failures, trace.complete, ops, output, warnings, notes, samples, layers, outline
+    )
 
 
 def count_layers(program: Program) -> int:

@@ -15,6 +15,7 @@ from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import (
+    GUESSED,
     FixOption,
     find_fixes,
     fix_error,
@@ -22,8 +23,13 @@ from shapewright.analysis.fixes import (
     iter_options,
 )
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
-from shapewright.analysis.fixes.common_mistakes import suggest_collate
+from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.device_edits import suggest_moves
+from shapewright.analysis.fixes.refusals import (
+    FailedRun,
+    build_failed_outline,
+    is_refused_after,
+)
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
@@ -46,13 +52,11 @@ from shapewright.commands.check.fixes import (
     Place,
     Tried,
     count_layers,
-    get_entry,
     get_finding_place,
     get_output,
     get_place,
     is_at,
     list_failures,
-    list_results_on_line,
 )
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
@@ -60,8 +64,6 @@ from shapewright.commands.check.tried_fixes import (
     Mend,
     choose_meant,
     count_shared_warnings,
-    has_other_samples,
-    has_turned_results,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -125,6 +127,16 @@ class Told:
     untried: int = 0  # ways to mend it that had no turn
     hazards: list[Finding] = field(default_factory=list)
     carried: bool = False  # the runs behind it had its best repair
+    failed: FailedRun | None = None  # what is compared with the runs with a fix
+
+    def outline_failed(self, program: Program) -> FailedRun:
+        """Return what is compared of the run with the runs with a fix."""
+        if self.failed is None:
+            failures = (
+                f for f in program.failures if get_place(program, f) == self.place
+            )
+            self.failed = build_failed_outline(program, next(failures, None))
+        return self.failed
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
         """Return whether the best repair of this finding removes the failure at a
@@ -378,17 +390,16 @@ class Session:
         self.calls += sum(run.ops for run in runs)
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
-        layers, entry = count_layers(program), get_entry(program)
-        earlier = list_results_on_line(program, reported.place)
-        name = _get_failed_operator(program, reported.place)
+        layers = count_layers(program)
+        failed = reported.outline_failed(program)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in UNCOUNTED else layers
-            if has_other_samples(option, run, entry):
+            if not is_helpful(
+                run, reported.place, before, program, self.crowded, least
+            ):
                 continue
-            turned = has_turned_results(run, earlier, name)
-            if turned and option.kind != "layout":  # which turns its inputs inside
-                continue
-            if is_helpful(run, reported.place, before, program, self.crowded, least):
+            guessed, turns = option.kind in GUESSED, option.kind == "layout"
+            if not is_refused_after(failed, run.outline, option.fix, guessed, turns):
                 reported.mends.append(Mend(option, texts, run))
 
     def room(self) -> int:
@@ -626,14 +637,6 @@ def _is_same_stray(finding: Finding, other: Finding) -> bool:
         and finding.related[:1] == other.related[:1] != ()
         and (finding.span is None) == (other.span is None)
     )
-
-
-def _get_failed_operator(program: Program, place: Place) -> str:
-    """Return the name of the operator that failed at a place, or nothing."""
-    for failure in program.failures:
-        if get_place(program, failure) == place:
-            return program.trace.ops[failure.op].name
-    return ""
 
 
 def _get_sizes(failure: Failure) -> frozenset[int]:

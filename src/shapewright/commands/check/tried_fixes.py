@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from shapewright.analysis.fixes import DECIDED, GUESSED, FixOption
 from shapewright.analysis.fixes.stand_in_data import make_filter, make_filter_of_makers
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Overlay, Place, Result, Tried, is_at
+from shapewright.commands.check.fixes import Overlay, Place, Tried, is_at
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
@@ -101,29 +100,6 @@ def is_helpful(
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
-def has_other_samples(option: FixOption, tried: Tried, entry: tuple[int, ...]) -> bool:
-    """Return whether a guessed number fits because the model is given another number of
-    samples than in the failing run, where its first tensor was of shape `entry`.
-    """
-    if option.kind not in GUESSED or not entry or not tried.entry:
-        return False
-    return tried.entry[0] != entry[0] and prod(tried.entry) != prod(entry)
-
-
-def has_turned_results(tried: Tried, earlier: Sequence[Result], name: str) -> bool:
-    """Return whether calls of the failing operator that ran well on its line before
-    return the same sizes in another order after a fix: what was right would be lost.
-    """
-    before, after = (
-        [shape for operator, shape in results if operator == name]
-        for results in (earlier, tried.earlier)
-    )
-    return any(
-        old != new and sorted(old) == sorted(new)
-        for old, new in zip(before, after, strict=False)
-    )
-
-
 def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     """Return the repairs without those that only fit, if others follow from the call.
 
@@ -131,6 +107,10 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     another size; where the call itself says how its operand is to be changed, these fit
     by accident.
     """
+    for kind in ALONE:
+        alone = [mend for mend in mends if mend.option.kind == kind]
+        if alone:
+            return alone
     if any(mend.option.kind in DECIDED for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
     is_of_makers = make_filter_of_makers(program)
@@ -142,6 +122,10 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     is_of_data = make_filter(program)
     others = [mend for mend in mends if not is_of_data(mend.fix)]
     return others or list(mends)
+
+
+ALONE = ("pooled", "last-state")
+"""Kinds of fixes beside which others only fit: a layer for each pixel or state."""
 
 
 def count_shared_warnings(mends: Sequence[Mend]) -> int:

@@ -7,6 +7,7 @@ import re
 from math import prod
 
 from shapewright.analysis.fixes.index_edits import MOST_MORE
+from shapewright.analysis.fixes.refusals.numbers import has_frozen_size
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
@@ -27,6 +28,8 @@ TURNS = re.compile(
 )
 ROWS = operators_with("regroups_dims")
 """Operators that may put several positions of a sample in rows of their own."""
+COMPARING = operators_with("is_loss") | {"cosine_similarity"}
+"""Operators that compare two tensors feature by feature."""
 MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
 COLOURS = (3, 4)
@@ -36,6 +39,8 @@ COLOURS = (3, 4)
 def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> bool:
     """Return whether a fix cannot be what was meant, although the call may run."""
     code = failure.unmet.code if failure.unmet is not None else ""
+    if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
+        return True
     if code == TARGET_SHAPE:
         return _is_turned_in_vain(program, failure, fix) or _is_of_merged_rows(
             program, failure, fix
@@ -53,6 +58,12 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
+    """Return whether a part of a tensor would be compared with another tensor."""
+    name = program.trace.ops[failure.op].name.rpartition(".")[2]
+    return kind in ("larger", "larger?") and name in COMPARING
 
 
 def _is_turned_in_vain(program: Program, failure: Failure, fix: Fix) -> bool:

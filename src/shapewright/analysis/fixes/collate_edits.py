@@ -1,0 +1,142 @@
+"""Items of a data set that cannot be collated into a batch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import ITEMS_DO_NOT_STACK
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
+
+OF_IMAGES = "PIL."
+"""In torch's message about items that are images of Pillow."""
+NO_TENSORS = "default_collate: batch must contain"
+"""How torch's message about items that are no tensors begins."""
+
+
+def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest what puts the items of a loader into a batch: the tensor of an image, one
+    size of all images, or another `collate_fn`.
+    """
+    of_items = finding.code == ITEMS_DO_NOT_STACK
+    if not of_items and NO_TENSORS not in finding.message:
+        return
+    for related in [finding.span, *(place_note.span for place_note in finding.related)]:
+        text = program.text(related.file) if related is not None else None
+        if text is None:
+            continue
+        loaders = [
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Call)
+            and get_called_name(node) == "DataLoader"
+            and not any(word.arg == "collate_fn" for word in node.keywords)
+        ]
+        names = [name for name, _ in text.functions() if "collate" in name.lower()]
+        for node in loaders:
+            for name in names:
+                yield with_keyword(text, node, f"collate_fn={name}")
+        if of_items:
+            yield from _suggest_one_size(text)
+        elif OF_IMAGES in finding.message:
+            yield from _suggest_tensors_of_images(text)
+        for node in loaders:
+            if _has_single_items(node):
+                yield with_keyword(text, node, "collate_fn=lambda batch: batch[0]")
+        return
+
+
+def _suggest_one_size(text: SourceText) -> Iterator[Fix]:
+    """Suggest `Resize((256, 256))` for `Resize(256)`, which keeps the ratio of the
+    sides and so leaves images of several sizes.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != "Resize":
+            continue
+        sizes = [*node.args[:1], *(w.value for w in node.keywords if w.arg == "size")]
+        for size in sizes:
+            written = text.written(size)
+            is_number = evaluate_whole_number(size) is not None
+            if is_number or isinstance(size, ast.Name | ast.Attribute):
+                new = f"({written}, {written})"
+                shown = f"`{text.written(node.func)}({new})`"
+                yield Fix("fits", shown, (Edit(text.span(size), new),))
+
+
+def _suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:
+    """Suggest the transform that makes a tensor of an image: where a data set is built
+    without one, else behind those of a list.
+    """
+    maker = _find_maker_of_tensors(text)
+    if not maker:
+        return
+    for node in text.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        name = get_called_name(node)
+        if name == "Compose" and node.args and isinstance(node.args[0], ast.List):
+            steps = node.args[0].elts
+            if steps and not any("ToTensor" in text.written(step) for step in steps):
+                last = text.written(steps[-1])
+                edit = Edit(text.span(steps[-1]), f"{last}, {maker}")
+                yield Fix("fits", f"`{maker}` behind `{last}`", (edit,))
+            continue
+        has_own = any(word.arg == "transform" for word in node.keywords)
+        if not has_own and _has_transform(text, name, len(node.args)):
+            yield with_keyword(text, node, f"transform={maker}")
+
+
+def _find_maker_of_tensors(text: SourceText) -> str:
+    """Return how the program would write `ToTensor()`, or nothing if it imports no
+    transforms.
+    """
+    for node in text.nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", "") or ""
+            for alias in node.names:
+                known = alias.asname or alias.name
+                if alias.name == "ToTensor":
+                    return f"{known}()"
+                if f"{module}.{alias.name}".endswith("torchvision.transforms"):
+                    return f"{known}.ToTensor()"
+                if alias.name == "torchvision.transforms":
+                    return f"{known}.ToTensor()"
+                if alias.name == "torchvision":
+                    return f"{known}.transforms.ToTensor()"
+    return ""
+
+
+def _has_transform(text: SourceText, name: str, passed: int) -> bool:
+    """Return whether a class of the program takes a `transform` that a call with some
+    positional arguments does not give, or is a data set of torchvision.
+    """
+    for own, node in text.functions("__init__"):
+        if own.split(".")[-2:-1] != [name]:
+            continue
+        names = [argument.arg for argument in node.args.args]
+        return "transform" in names[passed + 1 :]
+    defined = any(isinstance(n, ast.ClassDef) and n.name == name for n in text.nodes)
+    return name in OF_TORCHVISION and not defined
+
+
+OF_TORCHVISION = frozenset({
+    "CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "KMNIST", "EMNIST", "SVHN", "STL10",
+    "ImageFolder", "DatasetFolder", "CelebA", "FakeData", "ImageNet", "Flowers102",
+    "OxfordIIITPet", "Food101", "GTSRB", "USPS", "Caltech101", "LFWPeople",
+})  # fmt: skip
+"""Data sets of torchvision whose items are images."""
+
+
+def _has_single_items(node: ast.Call) -> bool:
+    """Return whether a loader puts one item in a batch."""
+    sizes = [word.value for word in node.keywords if word.arg == "batch_size"]
+    sizes += node.args[1:2]
+    if not sizes:
+        return not any(get_last_name(word.value) for word in node.keywords
+                       if word.arg in (None, "batch_sampler"))  # fmt: skip
+    return evaluate_whole_number(sizes[0]) == 1

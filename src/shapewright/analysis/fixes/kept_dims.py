@@ -1,0 +1,102 @@
+"""Reductions one after the other that forget that each removes a dim."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import DIM_OUT_OF_RANGE
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span, apply_edits
+from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import Fact, Op
+
+REDUCING = operators_with("reduces_dims", "returns_indices")
+MOST_CHAINED = 4
+"""Reductions of a chain."""
+MOST_LATER = 12
+"""Calls behind a failure among which the use of its result is looked for."""
+
+
+def suggest_kept_dims(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `keepdim=True` for all reductions of a chain whose result meets the
+    tensor that is reduced, of which it then has every dim.
+
+    Example: ``x.mean(1, keepdim=True).mean(2, keepdim=True)`` for ``x.mean(1).mean(2)``
+    with ``.expand_as(x)`` behind it.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code != DIM_OUT_OF_RANGE:
+        return
+    op = program.trace.ops[failure.op]
+    chain = _list_chain(program, op)
+    if len(chain) < 2 or not _is_used_with(program, op, chain[-1].inputs[0]):
+        return
+    edits: list[Edit] = []
+    texts: list[SourceText] = []
+    for link in chain:
+        text_and_call = program.call_at(link.span)
+        if text_and_call is None:
+            return
+        text, call = text_and_call
+        if any(word.arg == "keepdim" for word in call.keywords):
+            continue
+        span = text.span(call)
+        end = span.end_line, span.end_column - 1
+        edits.append(Edit(Span(span.file, *end, *end), ", keepdim=True"))
+        texts.append(text)
+    if edits:
+        message = _show_line(texts[0], op.span, edits)
+        yield Fix("fits", message, tuple(edits))
+
+
+def _show_line(text: SourceText, span: Span | None, edits: list[Edit]) -> str:
+    """Return what is shown of the edits: the failing call as it is after them."""
+    node = text.node(span) if span is not None else None
+    if node is None:
+        return "`keepdim=True`"
+    inside = [edit for edit in edits if edit.span.line == text.span(node).line]
+    whole = apply_edits(text.text, [(edit.span, edit.text) for edit in inside])
+    size = len(text.written(node)) + sum(len(edit.text) for edit in inside)
+    row = whole.split("\n")[node.lineno - 1]
+    shown = row[text.span(node).column - 1 :][:size]
+    return f"`{join_lines(shown)}`" if len(inside) == len(edits) else "`keepdim=True`"
+
+
+def _list_chain(program: Program, op: Op) -> list[Op]:
+    """Return a failing reduction and those whose results it was given, the last of
+    them the first that ran.
+    """
+    chain: list[Op] = []
+    link: Op | None = op
+    while link is not None and len(chain) < MOST_CHAINED:
+        node = program.node(link.span)
+        reduces = link.name.rpartition(".")[2] in REDUCING and len(link.inputs) == 1
+        if not reduces or node is None or not isinstance(node[1], ast.Call):
+            break
+        if get_called_name(node[1]) not in REDUCING:
+            break
+        chain.append(link)
+        link = program.producers.get(link.inputs[0].tensor)
+    return chain
+
+
+def _is_used_with(program: Program, op: Op, whole: Fact) -> bool:
+    """Return whether what a call returns meets the tensor of the chain, or one of its
+    shape, soon behind it.
+    """
+    results = {fact.tensor for fact in op.outputs}
+    for later in program.trace.ops[op.index + 1 : op.index + 1 + MOST_LATER]:
+        if not any(fact.tensor in results for fact in later.inputs):
+            continue
+        name = later.name.rpartition(".")[2]
+        expands = name in ("expand", "expand_as") or len(later.inputs) > 1
+        others = [fact for fact in later.inputs if fact.tensor not in results]
+        if expands and any(fact.shape == whole.shape for fact in others):
+            return True
+        results |= {fact.tensor for fact in later.outputs}
+    return False

@@ -1,0 +1,98 @@
+"""States of all layers of a recurrent layer where that of the last one was meant."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import FUNCTIONS
+from shapewright.record.ops import Op
+
+RECURRENT = operators_with("is_recurrent")
+OF_ALL_LAYERS = (INNER_DIM_MISMATCH, HIDDEN_STATE_SHAPE)
+"""Codes where the states of all layers may be meant: side by side, or one for each."""
+MOST_STEPS = 30
+"""Calls between a recurrent layer and the one that fails."""
+
+
+def suggest_last_state(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `h[-1]` or `h[-1:]` for a state `h` of several layers that a failing call
+    is made of.
+    """
+    if failure.unmet is not None and failure.unmet.code in OF_ALL_LAYERS:
+        return
+    layer = _find_layers(program, program.trace.ops[failure.op])
+    node = program.node(layer.span) if layer is not None else None
+    if node is None:
+        return
+    text, call = node
+    statement = text.statement_of(call)
+    if not isinstance(statement, ast.Assign):
+        return
+    target = statement.targets[0]
+    parts = target.elts if isinstance(target, ast.Tuple) else []
+    state = parts[1] if len(parts) == 2 else None
+    if isinstance(state, ast.Tuple) and state.elts:
+        state = state.elts[0]
+    if isinstance(state, ast.Name):
+        yield from _write_last(text, statement, state.id)
+
+
+def _write_last(text: SourceText, statement: ast.Assign, name: str) -> Iterator[Fix]:
+    """Suggest the last of the states where a function reads them."""
+    scope = text.around(statement, *FUNCTIONS)
+    for node in ast.walk(scope) if scope is not None else ():
+        if not isinstance(node, ast.Name) or node.id != name:
+            continue
+        around = text.parent(node)
+        is_read = isinstance(node.ctx, ast.Load) and node.lineno > statement.lineno
+        if not is_read or isinstance(around, ast.Subscript):
+            continue
+        whole = text.parent(around) if isinstance(around, ast.Attribute) else None
+        turned: ast.expr = (
+            whole if isinstance(whole, ast.Call) and whole.func is around else node
+        )
+        options: list[tuple[ast.expr, str]] = [
+            (node, f"{name}[-1]"),
+            (node, f"{name}[-1:]"),
+        ]
+        if turned is not node:
+            options = [(turned, f"{name}[-1]"), *options]
+        for place, new in options:
+            shown = f"`{new}` for `{join_lines(text.written(place))}`"
+            yield Fix("fits", shown, (Edit(text.span(place), new),))
+
+
+def _find_layers(program: Program, failing: Op) -> Op | None:
+    """Return the call of a recurrent layer with several layers, all in one direction,
+    whose states a call is made of.
+    """
+    waiting = [fact.tensor for fact in failing.inputs]
+    seen = set(waiting)
+    for _ in range(MOST_STEPS):
+        tensor = waiting.pop(0) if waiting else None
+        maker = program.producers.get(tensor) if tensor is not None else None
+        if tensor is None:
+            return None
+        if maker is None:
+            continue
+        if maker.name.rpartition(".")[2] in RECURRENT and len(maker.outputs) > 1:
+            output, state = maker.outputs[:2]
+            several = len(state.shape) == 3 and state.shape[0] > 1
+            if (
+                several
+                and state.tensor == tensor
+                and output.shape[-1] == state.shape[-1]
+            ):
+                return maker
+            continue
+        new = [fact.tensor for fact in maker.inputs if fact.tensor not in seen]
+        seen.update(new)
+        waiting += new
+    return None

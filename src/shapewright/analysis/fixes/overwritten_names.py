@@ -1,0 +1,57 @@
+"""A name that is assigned twice, the second time from another name by mistake."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import collect_names
+
+
+def suggest_unread_name(program: Program, span: Span | None) -> Iterator[Fix]:
+    """Suggest `b = f(b)` for `b = f(a)` where the line before assigns `b`, which
+    nothing reads.
+    """
+    text = program.text(span.file) if span is not None else None
+    if text is None or span is None:
+        return
+    for node in text.near(span.line):
+        statement = text.statement_of(node)
+        if isinstance(statement, ast.Assign):
+            yield from _suggest_for(text, statement)
+        return
+
+
+def _suggest_for(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:
+    """Suggest the name that a statement writes in place of one that it reads."""
+    target, value = statement.targets[0], statement.value
+    block = _find_block(text, statement)
+    at = block.index(statement) if statement in block else 0
+    if not isinstance(target, ast.Name) or not at or not isinstance(value, ast.Call):
+        return
+    before = block[at - 1]
+    if not isinstance(before, ast.Assign) or target.id in collect_names(value):
+        return
+    written = {name for node in before.targets for name in collect_names(node)}
+    if target.id not in written:
+        return
+    calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+    for argument in (call.args[0] for call in calls if call.args):
+        if isinstance(argument, ast.Name):
+            edit = Edit(text.span(argument), target.id)
+            yield Fix("fits", f"`{target.id}` for `{argument.id}`", (edit,))
+            return
+
+
+def _find_block(text: SourceText, statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements among which one stands."""
+    around = text.parent(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(around, name, [])
+        if isinstance(block, list) and statement in block:
+            return block
+    return []

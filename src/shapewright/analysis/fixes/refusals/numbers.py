@@ -1,0 +1,105 @@
+"""Numbers that an edit may not write: sizes of this run in place of a name."""
+
+from __future__ import annotations
+
+import ast
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import apply_edits
+from shapewright.program.syntax_nodes import get_called_name
+
+SIZED = operators_with("is_sized_factory", "regroups_dims", "takes_sizes")
+"""Calls whose numbers are sizes of a tensor, not of a layer."""
+
+
+def has_frozen_size(program: Program, fix: Fix) -> bool:
+    """Return whether an edit writes a number among the sizes of a tensor and loses a
+    name there: a size of this run (its batch, its length) in place of what gives it.
+
+    Example: ``x.new_zeros(layers, 16, hidden)`` for ``x.new_zeros(layers, batch,
+    hidden)``.
+    """
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        if text is None:
+            continue
+        before = _find_sized_call(text, edit)
+        function = text.around(before, ast.FunctionDef) if before is not None else None
+        if function is not None and function.name == "__init__":
+            continue  # a size of the model
+        after = _read_after(text, edit, before)
+        if before is None or after is None:
+            continue
+        lost = _collect_words(before) - _collect_words(after)
+        if lost and _count_numbers(after) > _count_numbers(before):
+            return True
+    return False
+
+
+def _find_sized_call(text: SourceText, edit: Edit) -> ast.Call | None:
+    """Return the innermost call with sizes of a tensor around an edit."""
+    start, end = (
+        (edit.span.line, edit.span.column),
+        (
+            edit.span.end_line,
+            edit.span.end_column,
+        ),
+    )
+    inside = []
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) in SIZED:
+            span = text.span(node)
+            first, last = (span.line, span.column), (span.end_line, span.end_column)
+            if first <= start and end <= last:
+                inside.append((first, node))
+    return max(inside, key=lambda pair: pair[0])[1] if inside else None
+
+
+def _read_after(text: SourceText, edit: Edit, call: ast.Call | None) -> ast.Call | None:
+    """Return a call as it is after an edit."""
+    if call is None:
+        return None
+    span = text.span(call)
+    rest = text.text[len(_get_text_before(text, span.line, span.column)) :]
+    whole = apply_edits(text.text, [(edit.span, edit.text)])
+    grown = len(whole) - len(text.text)
+    written = whole[len(text.text) - len(rest) :][: len(text.written(call)) + grown]
+    try:
+        node = ast.parse(f"({written})", mode="eval").body
+    except SyntaxError:
+        return None
+    return node if isinstance(node, ast.Call) else None
+
+
+def _get_text_before(text: SourceText, line: int, column: int) -> str:
+    """Return the text in front of a place."""
+    rows = text.text.split("\n")
+    return "\n".join([*rows[: line - 1], rows[line - 1][: column - 1]])
+
+
+def _collect_words(call: ast.Call) -> set[str]:
+    """Return the names and attributes among the arguments of a call."""
+    nodes = [*call.args, *(word.value for word in call.keywords)]
+    return {
+        ast.unparse(inner)
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name | ast.Attribute)
+    }
+
+
+def _count_numbers(call: ast.Call) -> int:
+    """Return how many sizes in a call are numbers alone."""
+    sizes: list[ast.expr] = []
+    for argument in call.args:
+        if isinstance(argument, ast.Tuple | ast.List):
+            sizes += argument.elts
+        else:
+            sizes.append(argument)
+    return sum(
+        isinstance(size, ast.Constant) and type(size.value) is int and size.value > 1
+        for size in sizes
+    )

@@ -1,0 +1,66 @@
+"""Tokens that are added to a tokenizer, and not to the embedding of its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+pytestmark = pytest.mark.long
+
+TEXT = """\
+    import torch
+    from torch import nn
+    class Tokenizer:
+        def __init__(self):
+            self.ids = {{word: n for n, word in enumerate("the cat sat".split())}}
+        def __len__(self):
+            return len(self.ids)
+        def add_tokens(self, words):
+            self.ids |= {{word: len(self.ids) + n for n, word in enumerate(words)}}
+        def encode(self, text):
+            return torch.tensor([[self.ids[word] for word in text.split()]])
+    class Body(nn.Module):
+        def __init__(self, rows):
+            super().__init__()
+            self.words = nn.Embedding(rows, 8)
+        def resize_token_embeddings(self, rows):
+            old, self.words = self.words, nn.Embedding(rows, 8)
+            self.words.weight.data[:old.num_embeddings] = old.weight.data
+        def forward(self, ids):
+            return self.words(ids)
+    class Tagger(nn.Module):
+        def __init__(self, rows):
+            super().__init__()
+            self.body, self.head = Body(rows), nn.Linear(8, 2)
+        def forward(self, ids):
+            return self.head(self.body(ids))
+    tokenizer = Tokenizer()
+    {lines}
+    model(tokenizer.encode("the cat <a> sat")).sum().backward()
+    """
+ADD = 'tokenizer.add_tokens(["<a>"])'
+
+
+@pytest.mark.parametrize(
+    ("lines", "fix"),
+    [
+        (
+            f"model = Tagger(len(tokenizer))\n    {ADD}",
+            "`model.body.resize_token_embeddings(len(tokenizer))`",
+        ),
+        (
+            f"rows = len(tokenizer)\n    {ADD}\n    model = Body(rows)",
+            "`model.resize_token_embeddings(len(tokenizer))`",
+        ),
+    ],
+    ids=["inside", "itself"],
+)
+def test_the_embedding_gets_the_rows_of_the_tokenizer(
+    lines: str, fix: str, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, TEXT.format(lines=lines))
+    finding = next(f for f in report.findings if f.severity == "error")
+    assert next(f.message for f in finding.fixes if f.checked) == fix

@@ -1,0 +1,90 @@
+"""Items that cannot be collated: what puts them into a batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+pytestmark = pytest.mark.long
+
+SINGLE = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    class Scan:
+        def __init__(self, n):
+            self.values = torch.randn(n, 6)
+    class Scans(Dataset):
+        def __len__(self):
+            return 5
+        def __getitem__(self, i):
+            return {"scan": Scan(4 + i), "depth": float(i)}
+    net = nn.Linear(6, 1)
+    for item in DataLoader(Scans()%s):
+        (net(item["scan"].values).mean() - item["depth"]).pow(2).backward()
+    """
+PHOTOS = """\
+    import numpy as np
+    import torch
+    from PIL import Image
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    from torchvision import transforms
+    class Photos(Dataset):
+        def __init__(self, n, transform=None):
+            self.pixels = [np.zeros((40 + {more}, 50, 3), np.uint8) for i in range(n)]
+            self.transform = transform
+        def __len__(self):
+            return len(self.pixels)
+        def __getitem__(self, i):
+            image = Image.fromarray(self.pixels[i])
+            return (self.transform(image) if self.transform else image), i % 3
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    for x, y in DataLoader({data}, batch_size=4):
+        nn.functional.cross_entropy(net(x), y).backward()
+    """
+
+
+def get_fixes(folder: Path, text: str) -> list[str]:
+    """The checked fixes of the only error."""
+    report = rehearsed(folder, text)
+    (finding,) = (f for f in report.findings if f.severity == "error")
+    return [fix.message for fix in finding.fixes if fix.checked]
+
+
+@pytest.mark.parametrize("size", ["", ", batch_size=1, shuffle=True"])
+def test_a_batch_of_one_item_is_the_item(size: str, tmp_path: Path) -> None:
+    (first,) = get_fixes(tmp_path, SINGLE % size)
+    assert first.endswith("collate_fn=lambda batch: batch[0])`")
+
+
+def test_several_items_are_not_one(tmp_path: Path) -> None:
+    assert get_fixes(tmp_path, SINGLE % ", batch_size=2") == []
+
+
+@pytest.mark.parametrize(
+    ("more", "data", "first"),
+    [
+        ("0", "Photos(8)", "`Photos(8, transform=transforms.ToTensor())`"),
+        (
+            "0",
+            "Photos(8, transforms.Compose([transforms.Resize(32)]))",
+            "`transforms.ToTensor()` behind `transforms.Resize(32)`",
+        ),
+        (
+            "i",
+            "Photos(8, transforms.Compose([transforms.Resize(32), "
+            "transforms.ToTensor()]))",
+            "`transforms.Resize((32, 32))`",
+        ),
+    ],
+    ids=["no transform", "no tensor", "one side"],
+)
+def test_images_become_tensors_of_one_size(
+    more: str, data: str, first: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("torchvision")
+    assert get_fixes(tmp_path, PHOTOS.format(more=more, data=data)) == [first]
