@@ -181,6 +181,28 @@ def compute_loss(output: torch.Tensor) -> torch.Tensor:
     return output.mean() if output.dim() else output
 
 
+def register_absent_kernels(library: torch.library.Library) -> None:
+    """Register kernels of CUDA whose place composites take in a build without it.
+
+    `native_functions.yaml` has a kernel for CUDA of each, beside the composite.
+    """
+
+    def normalize(x: Any, shape: Any, weight: Any = None, eps: Any = None) -> Any:
+        rows = [*x.shape[: -len(shape)], *[1] * len(shape)]
+        dtype = torch.float32 if x.itemsize == 2 else x.dtype
+        return torch.empty_like(x), torch.empty(rows, dtype=dtype, device=x.device)
+
+    def normalize_backward(
+        gradient: Any, x: Any, shape: Any, scale: Any, weight: Any, wanted: Any
+    ) -> Any:
+        pairs = zip((x, weight), wanted, strict=True)
+        return tuple(torch.empty_like(t) if needed else None for t, needed in pairs)
+
+    library.impl("silu_backward", lambda g, x: torch.empty_like(g), "CUDA")
+    library.impl("_fused_rms_norm", normalize, "CUDA")
+    library.impl("_fused_rms_norm_backward", normalize_backward, "CUDA")
+
+
 def main() -> None:
     common: Any = torch.cuda.amp.common
     common.amp_definitely_not_available = lambda: False
@@ -189,6 +211,7 @@ def main() -> None:
     library.impl(
         "scaled_dot_product_attention", _build_gpu_attention(CAPABILITY), "AutogradCUDA"
     )
+    register_absent_kernels(library)
     with ExitStack() as stack:
         mode = FakeTensorMode(allow_non_fake_inputs=True)
         models = {name: family.build() for name, family in MODELS.items()}
