@@ -12,6 +12,13 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.graph_keepers import (
+    find_keepers,
+    is_bare,
+    is_differentiated,
+    is_kept,
+    is_storing,
+)
 from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
@@ -25,8 +32,6 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.report import Observation, Place
 
 PASSES = ("backward", "grad")
-STORING = ("append", "appendleft", "extend", "add", "insert", "update", "setdefault")
-"""Methods that keep what they are given."""
 MOST_CALLERS = 4
 """Functions around a backward pass that are followed to a loop, one calling another."""
 
@@ -53,6 +58,32 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
         )
         yield add_growth(scene, finding, met.other)
+    yield from _find_growing(scene, seen)
+
+
+def _find_growing(scene: RehearsalContext, seen: set[Place]) -> Iterator[Finding]:
+    """Find loops that fill a device with activations, by what keeps these."""
+    memory = scene.rehearsal.memory
+    met = {loop for seen in scene.observations("graph-kept") for loop in [seen.other]}
+    for growth in memory.growth if memory is not None else ():
+        loop = growth.file, growth.line
+        is_full = growth.full_at is not None or growth.full_from is not None
+        if loop in met or not is_full:
+            continue
+        for name, text, statement in find_keepers(scene, loop):
+            if is_differentiated(text, statement):
+                continue
+            span = text.span(statement)
+            finding = build_finding(
+                GRAPH_KEPT,
+                f"`{name}` is kept with its graph, so that what each turn of the loop "
+                "computes is held until the loop ends",
+                span,
+                (scene.span(loop), "this loop"),
+                (span, f"`{name}.detach()` keeps the values only"),
+            )
+            yield add_growth(scene, finding, loop)
+            break
 
 
 def _find_keeper(
@@ -83,7 +114,7 @@ def _find_keeper(
         inside = where is text and scope is not None and _is_within(scope, passes[0])
         for name in reversed(names) if inside else ():
             for node in ast.walk(scope) if scope is not None else ():
-                if isinstance(node, ast.stmt) and _is_kept(node, name):
+                if isinstance(node, ast.stmt) and is_kept(node, name):
                     return name, text, node
     for scope in loops:
         if around is not None:
@@ -148,57 +179,18 @@ def _find_kept_result(
                         for name in collect_names(target, ast.Store)}  # fmt: skip
         elif value is not None and isinstance(node, ast.Assign):
             for name in results & collect_names(value):
-                if _is_bare(value, name) and isinstance(node.targets[0], ast.Name):
+                if is_bare(value, name) and isinstance(node.targets[0], ast.Name):
                     results = results | {node.targets[0].id}
                     break
     for node in ast.walk(loop):
         if not isinstance(node, ast.stmt):
             continue
         for name in sorted(results):
-            if _is_kept(node, name):
+            if is_kept(node, name):
                 return name, node
         call = node.value if isinstance(node, ast.Expr) else None
-        stored = call.args if isinstance(call, ast.Call) and _is_storing(call) else []
+        stored = call.args if isinstance(call, ast.Call) and is_storing(call) else []
         for argument in stored:
             if get_called_name(argument) in functions:
                 return text.written(argument), node
     return None
-
-
-def _is_kept(node: ast.stmt, name: str) -> bool:
-    """Return whether a statement keeps a tensor itself, and not only its value, beyond
-    the iteration.
-    """
-    if isinstance(node, ast.AugAssign):
-        return _is_bare(node.value, name)
-    if isinstance(node, ast.Assign):
-        target = node.targets[0]
-        if isinstance(target, ast.Subscript | ast.Attribute):
-            return _is_bare(node.value, name)
-        same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
-        names = collect_names(node.value)
-        return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        arguments = node.value.args if _is_storing(node.value) else []
-        return any(_is_bare(argument, name) for argument in arguments)
-    return False
-
-
-def _is_storing(call: ast.Call) -> bool:
-    """Return whether a call keeps its arguments, as `append` does."""
-    return isinstance(call.func, ast.Attribute) and call.func.attr in STORING
-
-
-def _is_bare(value: ast.expr, name: str) -> bool:
-    """Return whether a name occurs in an expression without being converted to its
-    value.
-    """
-    if isinstance(value, ast.Name) or get_own_attribute(value):
-        return ast.unparse(value) == name
-    if isinstance(value, ast.Call):
-        return False
-    return any(
-        _is_bare(child, name)
-        for child in ast.iter_child_nodes(value)
-        if isinstance(child, ast.expr)
-    )

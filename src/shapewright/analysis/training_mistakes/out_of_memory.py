@@ -13,6 +13,10 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.frozen_flags import (
     find_recorded_evaluations,
 )
+from shapewright.analysis.training_mistakes.graph_keepers import (
+    find_keepers,
+    is_differentiated,
+)
 from shapewright.analysis.training_mistakes.growth import describe_end
 from shapewright.analysis.training_mistakes.kept_graphs import find_kept_graphs
 from shapewright.findings.codes import OUT_OF_MEMORY, looks_for
@@ -31,6 +35,7 @@ from shapewright.record.memory import (
     LargestBatch,
 )
 from shapewright.record.rehearsed_memory import RehearsedMemory, Shortage
+from shapewright.record.report import Place
 from shapewright.views.formatting import format_nbytes
 
 _PHASES = {
@@ -68,6 +73,7 @@ def find_shortages(scene: RehearsalContext) -> Iterator[Finding]:
         related.append(
             (scene.span((turn.file, turn.line)), f"in {number} of this loop")
         )
+        related += _list_keepers(scene, (turn.file, turn.line))
     for held in shortage.moment.lines[:MOST_LINES]:
         words = f"{format_nbytes(held.bytes)} of activations are held for this line"
         related.append((_find_span(scene, held), words))
@@ -91,7 +97,8 @@ def _find_growth(scene: RehearsalContext, memory: RehearsedMemory) -> Iterator[F
         if any(finding.message.endswith(end) for finding in others):
             continue
         size = format_nbytes(growth.bytes)
-        related = [
+        related = _list_keepers(scene, (growth.file, growth.line))
+        related += [
             (_find_span(scene, held), f"{format_nbytes(held.bytes)} of it is made here")
             for held in growth.held
         ]
@@ -103,6 +110,18 @@ def _find_growth(scene: RehearsalContext, memory: RehearsedMemory) -> Iterator[F
             *related,
             severity="error" if is_sure else "warning",
         )
+
+
+def _list_keepers(
+    scene: RehearsalContext, loop: Place
+) -> list[tuple[Span | None, str]]:
+    """Return the first statement of a loop that keeps a graph, with what it keeps."""
+    for name, text, statement in find_keepers(scene, loop):
+        words = f"`{name}` is kept here with its graph, once for each turn"
+        if is_differentiated(text, statement):
+            words += "; a backward pass in each turn would free it"
+        return [(text.span(statement), words)]
+    return []
 
 
 def _find_span(scene: RehearsalContext, held: HeldBytes) -> Span | None:

@@ -179,6 +179,7 @@ class RunningLoop:
         self.stage = stage
         self.caller = stage.engine.call  # the module in which it runs, 0 outside any
         self.outside = self.caller == 0
+        self.omitted = 0  # turns, of a loop that does not train
         self.place = file, line
         self.counts = Counts(facts)
         self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)

@@ -99,7 +99,6 @@ class Turns(RunningLoop):
     ) -> None:
         super().__init__(stage, file, line, facts)
         self.pattern = _Pattern()
-        self.omitted = 0  # turns, of a loop that does not train
         self.seen: set[Any] = set()
         self.calls = self.fresh = False
         self.emptied = False  # its body asked a loader for more than it has

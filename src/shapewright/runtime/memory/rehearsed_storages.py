@@ -442,8 +442,10 @@ class RehearsedStorages(StorageEvents):
         )
 
     def _is_told(self, mark: _TurnMark) -> bool:
-        """Return whether a turn is of a loop over data, or of one that trains."""
-        return mark.loop.loads or mark.loop.trains
+        """Return whether a turn is of a loop over data, of one that trains, or of one
+        whose turns were left out.
+        """
+        return mark.loop.loads or mark.loop.trains or mark.loop.omitted > 0
 
     def _number_turns(self) -> list[int]:
         """Return for each turn the number of the turn that is told of it."""
@@ -463,7 +465,7 @@ class RehearsedStorages(StorageEvents):
         phases = [FORWARD]
         for mark in self.marks[1:]:
             assert mark is not None
-            if self._is_told(mark):
+            if mark.loop.loads or mark.loop.trains:
                 is_evaluation = trains and not mark.loop.trains
                 phases.append(EVALUATION if is_evaluation else FORWARD)
             else:

@@ -1,0 +1,179 @@
+"""Find the statements of a loop that keep a result with its graph, by the text.
+
+The run has seen that activations pile up; which name holds their graph is only in the
+text: `total += loss`, `outputs.append(model(x))`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import RehearsalContext
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    collect_names,
+    get_called_name,
+    get_own_attribute,
+)
+from shapewright.record.report import Place
+
+STORING = ("append", "appendleft", "extend", "add", "insert", "update", "setdefault")
+"""Methods that keep what they are given."""
+
+MOST_STEPS = 2
+"""Assignments between a sum and the loss that a backward pass begins with."""
+
+VALUES = ("item", "detach", "numpy", "tolist", "float", "int", "len")
+"""Calls that return values without a graph."""
+
+
+def find_keepers(
+    scene: RehearsalContext, loop: Place
+) -> Iterator[tuple[str, SourceText, ast.stmt]]:
+    """Yield what a loop keeps of tensors with a graph: as it is written, and where.
+
+    Example: `loss` of ``total += loss``, where a call that makes `loss` in the loop has
+    a result that requires gradients.
+    """
+    text = scene.program.text(loop[0])
+    if text is None:
+        return
+    lines = _list_graph_lines(scene, loop[0])
+    for node in text.near(loop[1]):
+        if not isinstance(node, LOOPS) or node.lineno != loop[1]:
+            continue
+        made = _list_made(node, lines)
+        for statement in ast.walk(node):
+            if not isinstance(statement, ast.stmt):
+                continue
+            for name in sorted(made):
+                if is_kept(statement, name):
+                    yield name, text, statement
+                    break
+            else:
+                call = _find_stored_call(statement) or _find_added_call(statement)
+                if call is not None and statement.lineno in lines:
+                    yield text.written(call), text, statement
+
+
+def _list_graph_lines(scene: RehearsalContext, file: str) -> set[int]:
+    """Return the lines of a file at which calls have results that require gradients."""
+    return {
+        frame.span.line
+        for op in scene.program.trace.ops
+        if any(fact.requires_grad for fact in op.outputs)
+        for frame in op.frames
+        if frame.span.file == file
+    }
+
+
+def _list_made(loop: ast.AST, lines: set[int]) -> set[str]:
+    """Return the names that a loop gives to tensors with a graph."""
+    return {
+        name
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Assign) and node.lineno in lines
+        for target in node.targets
+        for name in collect_names(target, ast.Store)
+    }
+
+
+def _find_stored_call(node: ast.stmt) -> ast.Call | None:
+    """Return the call whose result is stored as it is: that in `kept.append(f(x))`."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not is_storing(call) or not call.args:
+        return None
+    stored = call.args[-1]
+    return stored if isinstance(stored, ast.Call) and _has_graph(stored) else None
+
+
+def _find_added_call(node: ast.stmt) -> ast.Call | None:
+    """Return the call whose result is added to a sum: that in ``s = s + f(x) / 3``."""
+    if isinstance(node, ast.AugAssign):
+        name, value = ast.unparse(node.target), node.value
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+        name, value = ast.unparse(node.targets[0]), node.value
+        if name not in (ast.unparse(value.left), ast.unparse(value.right)):
+            return None
+    else:
+        return None
+    waiting: list[ast.expr] = [value]
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, ast.Call):
+            return part if _has_graph(part) else None
+        if isinstance(part, ast.BinOp):
+            waiting += [side for side in (part.left, part.right)
+                        if ast.unparse(side) != name]  # fmt: skip
+    return None
+
+
+def _has_graph(call: ast.Call) -> bool:
+    """Return whether a call may return a tensor with its graph, by its name."""
+    return get_called_name(call) not in VALUES
+
+
+def is_differentiated(text: SourceText, statement: ast.stmt) -> bool:
+    """Return whether a backward pass begins with what a statement adds to: the graph
+    of `loss` in ``loss = loss + f(x)`` is needed if ``loss.backward()`` comes.
+    """
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        func = statement.value.func
+        holder: ast.AST = func.value if isinstance(func, ast.Attribute) else func
+    elif isinstance(statement, ast.Assign):
+        holder = statement.targets[0]
+    else:
+        holder = getattr(statement, "target", statement)
+    names: set[str] = set()
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) == "backward":
+            names |= collect_names(node)
+    for _ in range(MOST_STEPS):
+        for node in text.nodes:
+            if isinstance(node, ast.Assign) and names & {
+                name for target in node.targets
+                for name in collect_names(target, ast.Store)
+            }:  # fmt: skip
+                names |= collect_names(node.value)
+    return bool(names & (collect_names(holder) | collect_names(holder, ast.Store)))
+
+
+def is_kept(node: ast.stmt, name: str) -> bool:
+    """Return whether a statement keeps a tensor itself, and not only its value, beyond
+    the iteration.
+    """
+    if isinstance(node, ast.AugAssign):
+        return is_bare(node.value, name)
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript | ast.Attribute):
+            return is_bare(node.value, name)
+        same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
+        names = collect_names(node.value)
+        return same and target.id in names - {name} and is_bare(node.value, name)  # type: ignore[attr-defined]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        arguments = node.value.args if is_storing(node.value) else []
+        return any(is_bare(argument, name) for argument in arguments)
+    return False
+
+
+def is_storing(call: ast.Call) -> bool:
+    """Return whether a call keeps its arguments, as `append` does."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in STORING
+
+
+def is_bare(value: ast.expr, name: str) -> bool:
+    """Return whether a name occurs in an expression without being converted to its
+    value.
+    """
+    if isinstance(value, ast.Name) or get_own_attribute(value):
+        return ast.unparse(value) == name
+    if isinstance(value, ast.Call):
+        return False
+    return any(
+        is_bare(child, name)
+        for child in ast.iter_child_nodes(value)
+        if isinstance(child, ast.expr)
+    )
