@@ -76,4 +76,5 @@ def test_a_sum_over_views_is_named_where_it_is_full(tmp_path: Path) -> None:
     )
     (finding,) = rehearse_script(str(script), device="T4").findings
     assert finding.code == "out-of-memory"
-    assert any("is kept here with its graph" in text for text in map(str, finding.related))
+    texts = map(str, finding.related)
+    assert any("is kept here with its graph" in text for text in texts)

@@ -175,6 +175,28 @@ def test_a_fused_optimizer(name: str) -> None:
     check_equal(family, find_phase_peaks(memory), real)
 
 
+class Mixer(nn.Module):
+    """A layer over tokens, whose input is transposed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.channels, self.tokens = nn.Linear(64, 64), nn.Linear(32, 480)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        output: torch.Tensor = self.tokens(self.channels(x).transpose(1, 2))
+        return output
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_linear_layer_of_a_transposed_input(optimizer: str) -> None:
+    """Its bias is added in place, except where a mode watches."""
+    family = replace(FAMILIES["mlp"], inputs=(torch.randn(16, 32, 64),))
+    model = Mixer()
+    memory = sw.memory(model, *family.inputs, optimizer=optimizer)
+    real = measure_training(model, family.inputs, OPTIMIZERS[optimizer])
+    check_equal(family, find_phase_peaks(memory), real)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_forward_pass(name: str) -> None:
     family = FAMILIES[name]

@@ -75,6 +75,7 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
         for name in _UPDATES:
             library.m.impl(name, "Meta", _update_in_place)
         _register_kernel(library, "scaled_dot_product_attention", attend)
+        _register_kernel(library, "linear", _compute_linear)
         yield
 
 
@@ -389,6 +390,23 @@ def _expand_mask(
 
 
 # -- dropout and RMS norm on a GPU -----------------------------------------------------
+
+
+def _compute_linear(
+    input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Add the bias in place, as torch does except under a mode that watches it.
+
+    `linear` in ATen/native/Linear.cpp: where the input cannot be flattened, the bias is
+    added to the product, in place unless an operand is `isTensorSubclassLike`, which
+    every tensor is under a dispatch mode.
+    """
+    output: torch.Tensor
+    if bias is None or input.dim() < 3 or input.is_contiguous():
+        output = _ATEN.linear.default.decompose(input, weight, bias)
+        return output
+    output = torch.matmul(input, weight.t())
+    return output.add_(bias)
 
 
 def _drop_fused(input: torch.Tensor, p: float, train: bool) -> torch.Tensor:
