@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.label_edits import (
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.loss_term_edits import (
     suggest_added_noise,
+    suggest_assigned_result,
     suggest_detached_operand,
     suggest_fill,
     suggest_root_of_variance,
@@ -115,6 +116,7 @@ from shapewright.findings.codes import (
     PAIRED_ROWS,
     PARAMETER_REPEATED,
     REPEATED_LAYER,
+    RESULT_DROPPED,
     SAMPLER_WEIGHTS,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
@@ -488,6 +490,7 @@ WAYS: dict[str, Suggest] = {
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: _suggest_interleaving,
     WEAK_MASK: suggest_fill,
+    RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TEACHER_WITH_GRAPH: suggest_detached_operand,
