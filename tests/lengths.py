@@ -158,7 +158,9 @@ FILES = {
     "guards/test_models.py": 3,
     "memory/test_what_if.py": 3,
     "memory/test_real_allocations.py": 3,
+    "rehearsing/test_causal_masks.py": 8,
     "rehearsing/test_data_sets.py": 8,
+    "rehearsing/test_dropped_results.py": 8,
     "rehearsing/test_flattened_channels.py": 8,
     "rehearsing/test_flex_attention.py": 8,
     "rehearsing/test_kept_graphs.py": 8,
@@ -215,8 +217,7 @@ LONG = (
     "house/test_operator_facts.py::test_lists_of_operators_are_facts",
     "house/test_findings.py::"
     "test_each_code_is_imported_by_name_where_its_kind_is_reported",
-    "house/test_findings.py::"
-    "test_no_code_is_written_as_text_where_a_finding_is_made",
+    "house/test_findings.py::test_no_code_is_written_as_text_where_a_finding_is_made",
     "house/test_workflow.py::test_a_project_without_a_mistake_passes",
     "rehearsing/test_fixes.py::test_a_view_takes_any_batch_before_one_is_left_out",
     "faces/test_result_files.py::"

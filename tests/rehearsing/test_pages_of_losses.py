@@ -51,6 +51,11 @@ AROUND = {
         "q = k = model(tokens)\nmask = mask[:, None]\n",
         "loss = weights.square().sum()\n",
     ),
+    "result-dropped": (
+        "model = nn.Embedding(vocab, 8)\n" + MODEL,
+        "q = k = model(tokens)\nmask = mask[:, None]\n",
+        "loss = weights.square().sum()\n",
+    ),
     "unshifted-target": ("model = Reader()\n" + MODEL, "", ""),
     "unrelated-noise": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
     "advantage-with-graph": (

@@ -481,7 +481,7 @@ SINGLE_CLASS = _hazard("single-class",
     "`argmax` or a cross entropy over the only output of a layer",
     "`(logits.squeeze(1) > 0).long()`, and a binary loss")
 MASK_AXIS = _hazard("mask-axis",
-    "a mask along the queries, or one that shows only the future",
+    "a mask along the queries, or one that shows the future or the next token",
     "a mask along the last dim of the scores")
 VIEW_MIXES_DIMS = _hazard("view-mixes-dims",
     "a `view` or `reshape` in place of a transpose",
@@ -507,6 +507,9 @@ REPEATED_LAYER = _hazard("repeated-layer",
 WEAK_MASK = _hazard("weak-mask",
     "masked scores filled with about 0, which a softmax counts like others",
     "`float(\"-inf\")` or `-1e9` as the fill", of_shapes=False)
+RESULT_DROPPED = _hazard("result-dropped",
+    "a changed tensor that is thrown away: `x.masked_fill(mask, 0)` on its own",
+    "`x = x.masked_fill(mask, 0)`", of_shapes=False)
 UNSHIFTED_TARGET = _hazard("unshifted-target",
     "a language model whose targets are the tokens that it reads, at the same place",
     "`logits[:, :-1]` with `tokens[:, 1:]`", of_shapes=False)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.dropped_results import get_changed_operand
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -117,3 +118,14 @@ def suggest_added_noise(
             if text.written(operand) == quoted and isinstance(name, ast.Name):
                 edit = Edit(text.span(operand), name.id)
                 yield Fix("fits", f"`{name.id}`", (edit,))
+
+
+def suggest_assigned_result(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x = x.float()` in place of `x.float()`."""
+    value = get_changed_operand(node) if isinstance(node, ast.Call) else None
+    if value is None or not isinstance(node, ast.Call):
+        return
+    new = f"{text.written(value)} = {text.written(node)}"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

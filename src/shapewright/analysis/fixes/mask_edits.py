@@ -13,14 +13,16 @@ from shapewright.analysis.fixes.operands import iter_handed_arguments
 from shapewright.analysis.fixes.suspect_lines import iter_named_facts
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ATTENTION_MASK_SHAPE, BATCH_DIM_MISMATCH
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Fact
 
 JOINS = operators_with("concatenates")
+REPEATING = operators_with("repeats_whole")
+TRIANGLES = operators_with("keeps_triangle")
 FARTHEST = 40
 """Ops between an attention and the call that put a token before its sequence."""
 PADDING = "key_padding_mask"
@@ -186,3 +188,26 @@ def _find_joined_tokens(
         if second[dim] == more and first[dim] == keys - more:
             return 0, more
     return None
+
+
+def suggest_mask_changes(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `mask.repeat_interleave(heads, dim=0)` for `mask.repeat(heads, 1, 1)`,
+    and a diagonal that is one less for a triangle that shows the next token.
+    """
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    name = get_called_name(node)
+    if node.args and name in REPEATING:
+        first = node.args[0]
+        count = first.elts[0] if isinstance(first, ast.Tuple) else first
+        owner = text.written(node.func.value)
+        new = f"{owner}.repeat_interleave({text.written(count)}, dim=0)"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    values = [*node.args[-1:], *(word.value for word in node.keywords)]
+    for value in values if name in TRIANGLES else ():
+        if isinstance(value, ast.Constant) and isinstance(value.value, int):
+            new = str(value.value - 1)
+            edit = Edit(text.span(value), new)
+            yield Fix("fits", f"`diagonal={new}` for `{name}`", (edit,))

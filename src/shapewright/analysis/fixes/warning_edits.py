@@ -25,12 +25,14 @@ from shapewright.analysis.fixes.label_edits import (
 from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
 from shapewright.analysis.fixes.loss_term_edits import (
     suggest_added_noise,
+    suggest_assigned_result,
     suggest_detached_operand,
     suggest_fill,
     suggest_root_of_variance,
     suggest_subtracted_entropy,
     suggest_two_letters,
 )
+from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.shared_objects import (
     suggest_buffers,
@@ -115,6 +117,7 @@ from shapewright.findings.codes import (
     PAIRED_ROWS,
     PARAMETER_REPEATED,
     REPEATED_LAYER,
+    RESULT_DROPPED,
     SAMPLER_WEIGHTS,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
@@ -144,7 +147,6 @@ from shapewright.record.ops import Op
 
 JOINS = operators_with("concatenates")
 SUMMING = frozenset({"mean", "sum", "amax"})
-REPEATING = operators_with("repeats_whole")
 MOST = 6
 """Edits of one warning that are tried."""
 
@@ -409,20 +411,6 @@ def _suggest_last_step(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
     yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-def _suggest_interleaving(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `mask.repeat_interleave(heads, dim=0)` for `mask.repeat(heads, 1, 1)`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return
-    if node.args and get_called_name(node) in REPEATING:
-        first = node.args[0]
-        count = first.elts[0] if isinstance(first, ast.Tuple) else first
-        owner = text.written(node.func.value)
-        new = f"{owner}.repeat_interleave({text.written(count)}, dim=0)"
-        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
-
-
 def _suggest_batch_first(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -486,8 +474,9 @@ WAYS: dict[str, Suggest] = {
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
     BUILT_IN_FORWARD: suggest_own_module,
-    MASK_AXIS: _suggest_interleaving,
+    MASK_AXIS: suggest_mask_changes,
     WEAK_MASK: suggest_fill,
+    RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TEACHER_WITH_GRAPH: suggest_detached_operand,

@@ -1,5 +1,5 @@
-"""Find attention masks that run along the queries, or that show what they should hide;
-for masks built from triangles or ranges, work out where they are true.
+"""Find attention masks that run along the queries, or that show what they should
+hide.
 """
 
 from __future__ import annotations
@@ -7,123 +7,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from shapewright.analysis.hazards.causal_masks import (
+    HIDES,
+    find_shown_targets,
+    find_softmax,
+    find_true_side,
+)
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import find_softmax_dim
 from shapewright.findings.codes import MASK_AXIS, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with, values_of
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-FILLED = values_of("fills_with")
-TRIANGLES = operators_with("keeps_triangle")
-SHOWN = operators_with("shows_range")
-ONWARD = operators_with("leads_to_softmax")
 HIDING = operators_with("fills_by_mask")
-OTHER = {"past": "future", "future": "past", None: None}
-PLAIN = operators_with("keeps_mask")
-
-
-def _find_mask_order(scene: HazardContext, fact: Fact) -> str | None:
-    """Return the side of the diagonal, "past" or "future", on which a mask is true, or
-    None.
-
-    A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
-    """
-    turned = False
-    for _ in range(8):
-        call = scene.maker(fact)
-        if call is None or not call.op.inputs:
-            return None
-        name, first = call.name, call.op.inputs[0]
-        if name in TRIANGLES:
-            if not _is_ones(scene, first):
-                return None
-            side = "past" if name.startswith("tril") else "future"
-            return OTHER[side] if turned else side
-        if name in ("<", "<=", ">", ">=", "lt", "le", "gt", "ge"):
-            compared = _find_comparison_order(scene, call)
-            return OTHER[compared] if turned else compared
-        if name in ("==", "eq", "!=", "ne"):
-            number = call.given(1)
-            if number not in (0, 1) or len(call.op.inputs) > 1:
-                return None
-            turned ^= (number == 0) == (name in ("==", "eq"))
-        elif name in ("~", "logical_not", "bitwise_not", "invert"):
-            turned = not turned
-        elif name == "[]":
-            if first.shape[-2:] != fact.shape[-2:] and not _is_corner(call):
-                return None
-        elif name not in PLAIN:
-            return None
-        fact = first
-    return None
-
-
-def _is_corner(call: OperatorCall) -> bool:
-    """Return whether an index takes the front of two dims, as in `mask[:T, :T]`."""
-    items = call.given(1)
-    items = items if isinstance(items, tuple) else (items,)
-    cuts = [
-        item for item in items if isinstance(item, str) and item not in (":", "...")
-    ]
-    return all(item.startswith(":") for item in cuts) and len(cuts) == 2
-
-
-def _is_ones(scene: HazardContext, fact: Fact) -> bool:
-    """Return whether a tensor is all ones, as `tril` and `triu` need for a mask."""
-    maker = scene.program.producers.get(fact.tensor)
-    if maker is None:
-        return False
-    name = maker.name.rpartition(".")[2]
-    if FILLED.get(name) == 1:
-        return True
-    if name == "full":
-        value = dict(maker.arguments).get("1", dict(maker.arguments).get("fill_value"))
-        return value is True or value == 1
-    return name in PLAIN and bool(maker.inputs) and _is_ones(scene, maker.inputs[0])
-
-
-def _find_comparison_order(scene: HazardContext, call: OperatorCall) -> str | None:
-    """Return the side on which a comparison of two ranges, `i[:, None] >= j[None, :]`,
-    is true.
-    """
-    if len(call.op.inputs) != 2:
-        return None
-    left, right = call.op.inputs
-    if not all(is_range(scene, fact) for fact in (left, right)):
-        return None
-    rows = [len(f.shape) > 1 and f.shape[-1] == 1 for f in (left, right)]
-    if rows[0] == rows[1]:
-        return None
-    less = call.name in ("<", "<=", "lt", "le")
-    # The query's number stands in the rows: key <= query is the past.
-    return "future" if less == rows[0] else "past"
-
-
-def is_range(scene: HazardContext, fact: Fact) -> bool:
-    """Return whether a tensor is the result of `arange`, possibly with other dims."""
-    for _ in range(4):
-        maker = scene.program.producers.get(fact.tensor)
-        if maker is None:
-            return False
-        name = maker.name.rpartition(".")[2]
-        if name == "arange":
-            return True
-        if name not in SHOWN or not maker.inputs:
-            return False
-        fact = maker.inputs[0]
-    return False
-
-
-HIDES = -1e3
-"""A number from which on a masked score counts for nothing in a softmax."""
 
 
 @looks_for(MASK_AXIS)
 def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
-    """Find masks that do not affect the softmax, or that show only the future."""
+    """Find masks that do not affect the softmax, or that show the future."""
+    yield from find_shown_targets(scene)
     for call in scene.calls:
         if call.op.span is None:
             continue
@@ -175,11 +80,11 @@ def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     value = call.given(2, "value")
     if not isinstance(value, int | float) or value > HIDES:
         return
-    user = _find_softmax(scene, call.op.outputs[0])
+    user = find_softmax(scene, call.op.outputs[0])
     if user is None:
         if (
             _is_attention_mask(scene, call)
-            and _find_mask_order(scene, call.op.inputs[1]) == "past"
+            and find_true_side(scene, call.op.inputs[1]) == "past"
         ):
             yield _report_reversed_mask(scene, call, 1, "hides")
         return
@@ -195,7 +100,7 @@ def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     ):
         if not _has_other_mask(scene, call, back):
             yield _report_constant_mask(scene, call, 1, back, user)
-    elif _find_mask_order(scene, call.op.inputs[1]) == "past":
+    elif find_true_side(scene, call.op.inputs[1]) == "past":
         yield _report_reversed_mask(scene, call, 1, "hides")
 
 
@@ -215,7 +120,7 @@ def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Fin
     at = 0 if call.name == "where" else _find_hiding_term(scene, call)
     if at is None or (call.name == "where" and not _is_rest_hidden(scene, call)):
         return
-    user = _find_softmax(scene, call.op.outputs[0])
+    user = find_softmax(scene, call.op.outputs[0])
     along = find_softmax_dim(user) if user is not None else None
     if user is None or along is None:
         return
@@ -253,7 +158,7 @@ def _check_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Findi
     keys = call.dims[1][-2]
     if get_length(mask[-1]) == 1 and get_length(keys) > 1 and _is_flat(mask, -1):
         yield _report_constant_mask(scene, call, 3, -1, call)
-    elif fact.dtype == "bool" and _find_mask_order(scene, fact) == "future":
+    elif fact.dtype == "bool" and find_true_side(scene, fact) == "future":
         yield _report_reversed_mask(scene, call, 3, "shows")
     elif fact.dtype == "bool":
         maker = _find_truths_of_terms(scene, fact)
@@ -320,22 +225,6 @@ def _is_flat(mask: tuple[Any, ...], back: int) -> bool:
     return get_length(mask[back]) == 1 and any(
         get_length(dim) > 1 and any(axis.data for axis in dim) for dim in near
     )
-
-
-def _find_softmax(scene: HazardContext, fact: Fact) -> OperatorCall | None:
-    """Return the softmax that scores reach, possibly through masks and scales, or
-    None.
-    """
-    for _ in range(4):
-        users = scene.users.get(fact.tensor, [])
-        for user in users:
-            if user.name in ("softmax", "_softmax"):
-                return user
-        onward = [user for user in users if user.name in ONWARD]
-        if not onward or not onward[0].op.outputs:
-            return None
-        fact = onward[0].op.outputs[0]
-    return None
 
 
 def _has_other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.attention_masks import SHOWN, is_range
+from shapewright.analysis.hazards.causal_masks import SHOWN, is_range
 from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dims

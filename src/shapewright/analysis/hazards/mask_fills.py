@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.attention_masks import HIDES
+from shapewright.analysis.hazards.causal_masks import HIDES
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import REARRANGING, find_ancestors
 from shapewright.analysis.provenance.axis_flow import OperatorCall

@@ -1,0 +1,112 @@
+"""Find results of out-of-place methods that are thrown away: `x.masked_fill(mask, 0)`.
+
+A result that nobody reads is harmless by itself: a warm-up, a check of a shape. So the
+tensor that was meant to change must be read afterwards, as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import RESULT_DROPPED, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.notebooks import is_notebook
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import get_called_name
+
+CHANGING = frozenset({
+    "masked_fill", "masked_scatter", "index_fill", "index_add", "index_copy",
+    "scatter", "scatter_add", "fill_diagonal", "to", "type", "float", "double",
+    "half", "bfloat16", "int", "long", "bool", "cuda", "permute", "transpose",
+    "swapaxes", "movedim", "unsqueeze", "squeeze", "view", "reshape", "flatten",
+    "unflatten", "contiguous", "expand", "repeat", "repeat_interleave", "flip", "roll",
+    "tril", "triu", "clamp", "clip", "clamp_min", "clamp_max", "detach", "add", "sub",
+    "mul", "div", "pow", "abs", "exp", "log", "sqrt", "neg", "round", "relu", "sigmoid",
+    "tanh", "softmax", "log_softmax", "normalize", "dropout", "nan_to_num",
+})  # fmt: skip
+"""Methods and functions that are called for the changed tensor that they return."""
+MEASURING = (
+    "perf_counter", "time.time", "synchronize", "Timer", "profile", "timeit",
+    "benchmark", "warmup", "warm_up", "raises",
+)  # fmt: skip
+"""What a function has that runs calls for their time, or for their error."""
+
+
+@looks_for(RESULT_DROPPED)
+def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
+    """Find changed tensors that nobody reads, where the unchanged one is read."""
+    for call in scene.calls:
+        if call.op.span is None or call.name not in CHANGING or not call.op.inputs:
+            continue
+        if call.op.kind not in ("new", "copy", "view") or not call.op.outputs:
+            continue
+        receiver = _find_receiver(scene, call)
+        if receiver is None:
+            continue
+        read = _find_later_read(scene, call)
+        if read is None or scene.users.get(call.op.outputs[0].tensor):
+            continue
+        message = (
+            f"`{call.name}` returns a new tensor, which is thrown away: `{receiver}`"
+            " stays as it was"
+        )
+        yield scene.finding(
+            RESULT_DROPPED,
+            call.op,
+            message,
+            (read.op, f"`{receiver}` is read here, unchanged"),
+        )
+
+
+def _find_receiver(scene: HazardContext, call: OperatorCall) -> str | None:
+    """Return the expression that a call on a line of its own is meant to change."""
+    place = scene.program.call_at(call.op.span)
+    if place is None or get_called_name(place[1]) != call.name:
+        return None
+    text, node = place
+    statement = text.parent(node)
+    if not isinstance(statement, ast.Expr) or _is_for_show(text, statement):
+        return None
+    value = get_changed_operand(node)
+    return text.line_of(value) if value is not None else None
+
+
+def get_changed_operand(node: ast.Call) -> ast.expr | None:
+    """Return `x` of `x.relu()`, `torch.relu(x)` and `F.relu(x)`, if it has a name."""
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    value: ast.expr = node.func.value
+    if isinstance(value, ast.Name) and value.id in ("torch", "F", "functional"):
+        if not node.args:
+            return None
+        value = node.args[0]
+    named = isinstance(value, ast.Name | ast.Attribute | ast.Subscript)
+    return value if named else None
+
+
+def _is_for_show(text: SourceText, statement: ast.Expr) -> bool:
+    """Return whether a statement shows its value, or runs for its time or error."""
+    parent = text.parent(statement)
+    if isinstance(parent, ast.Module | ast.Try) or is_notebook(text.file):
+        return True
+    scope = text.around(statement, ast.FunctionDef, ast.AsyncFunctionDef)
+    lines = text.lines
+    if scope is not None:
+        lines = lines[scope.lineno - 1 : scope.end_lineno]
+    return any(word in line for line in lines for word in MEASURING)
+
+
+def _find_later_read(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+    """Return the next call of the same run of a function that reads the tensor which
+    a call left unchanged, if nothing wrote to it.
+    """
+    for user in scene.users.get(call.op.inputs[0].tensor, ()):
+        if user.op.index <= call.op.index or user.op.span == call.op.span:
+            continue
+        if user.op.kind == "inplace" and user.op.inputs[0] == call.op.inputs[0]:
+            return None
+        return user if user.op.span is not None else None
+    return None

@@ -1,0 +1,78 @@
+"""Results of out-of-place methods that are thrown away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import time
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.rand(32, 6), torch.randint(0, 3, (32,)))
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def step(x, y):
+    mask = x > 0.5
+{body}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+for x, y in DataLoader(data, batch_size=8):
+    step(x, y)
+"""
+LOSS = "\nloss = F.cross_entropy(model(x), y)"
+WRONG = {
+    "masked": "x.masked_fill(mask, 0.0)" + LOSS,
+    "a function": "torch.clamp(x, 0.1, 0.9)" + LOSS,
+    "an activation": "h = model(x)\nF.relu(h)\nloss = F.cross_entropy(h, y)",
+    "a dtype": "x = x.double()\nif x.dim() == 2:\n    x.float()\n"
+               "loss = F.cross_entropy(model.double()(x), y)",
+    "detached": "h = model(x)\nh.detach()\nloss = F.cross_entropy(h, y)",
+    "added": "h = model(x)\nh.add(1.0)\nloss = F.cross_entropy(h, y)",
+}  # fmt: skip
+RIGHT = {
+    "in place": "x.masked_fill_(mask, 0.0)" + LOSS,
+    "assigned": "x = x.masked_fill(mask, 0.0)" + LOSS,
+    "a check": "try:\n    x.view(8, 6)\nexcept RuntimeError:\n    raise" + LOSS,
+    "measured": "begin = time.perf_counter()\nx.relu()\n"
+                "print(time.perf_counter() - begin)" + LOSS,
+    "a model": "model.to('cpu')\nmodel.float()" + LOSS,
+    "already there": "x.to('cpu')\nx.float()" + LOSS,
+    "never read": "z = torch.zeros(3)\nz.relu()" + LOSS,
+    "a reduction": "x.sum()" + LOSS,
+}  # fmt: skip
+
+
+def find_codes(folder: Path, body: str) -> list[str]:
+    report = rehearsed(folder, SCRIPT.format(body=indent(body, "    ")))
+    assert report.complete
+    return [finding.code for finding in report.findings]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_result_that_is_thrown_away_is_found(name: str, tmp_path: Path) -> None:
+    assert find_codes(tmp_path, WRONG[name]) == ["result-dropped"]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_calls_that_change_or_show_are_quiet(name: str, tmp_path: Path) -> None:
+    assert "result-dropped" not in find_codes(tmp_path, RIGHT[name])
+
+
+def test_the_edit_assigns_the_result(tmp_path: Path) -> None:
+    body = indent(WRONG["masked"], "    ")
+    (finding,) = rehearsed(tmp_path, SCRIPT.format(body=body)).findings
+    assert "`x` stays as it was" in finding.message
+    assert [fix.message for fix in finding.fixes] == ["`x = x.masked_fill(mask, 0.0)`"]
