@@ -138,6 +138,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.hangs = False  # with a graph, equal calls reuse an earlier answer
         self.grads: dict[int, Any] = {}
         self._differentiated: Callable[[Any], None] | None = None
+        self.note_flag: Callable[[Any, bool], None] | None = None
         self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
         self.home_of_factories = self.home
         self.machine: str | None = None  # the claimed machine: `cpu`, `cuda`, `mps`
@@ -262,6 +263,10 @@ class Engine(SeenTensors, TorchFunctionMode):
     def watch_differentiation(self, note: Callable[[Any], None] | None) -> None:
         """Call `note` with what `autograd.grad` differentiates and frees."""
         self._differentiated = note
+
+    def watch_flags(self, note: Callable[[Any, bool], None] | None) -> None:
+        """Call `note` when `requires_grad` of a tensor changes, with the new value."""
+        self.note_flag = note
 
     def note_differentiation(self, loss: Any) -> None:
         """Note that `autograd.grad` is about to free the graph of a tensor."""

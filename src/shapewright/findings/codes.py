@@ -632,12 +632,21 @@ MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
 SCHEDULER_ORDER = _mistake("scheduler-order",
     "a scheduler that steps before its optimizer",
     "`scheduler.step()` after `optimizer.step()`")
+SCHEDULER_OF_REPLACED = _mistake("scheduler-of-replaced",
+    "a scheduler that goes on with an optimizer which another one has replaced",
+    "a scheduler of the new optimizer")
+METRIC_DIRECTION = _mistake("metric-direction",
+    "an accuracy that is waited for to fall, or a loss to rise",
+    "`mode=\"max\"` for an accuracy; the other comparison")
 SCHEDULER_UNIT = _mistake("scheduler-unit",
     "a schedule planned in batches that is stepped once for each epoch, or the reverse",
     "`scheduler.step()` as often as the schedule counts")
 CLIPPED_AFTER_STEP = _mistake("clipped-after-step",
     "gradients that are clipped after the step has used them",
     "the clipping between `backward()` and `step()`")
+SCALED_STEP = _mistake("scaled-step",
+    "a step with the gradients of a scaled loss, which nothing has divided again",
+    "`scaler.step(optimizer)` and `scaler.update()`")
 CLIPPED_SCALED = _mistake("clipped-scaled",
     "gradients that are clipped while a scaler has them scaled",
     "`scaler.unscale_(optimizer)` before the clipping")

@@ -24,7 +24,8 @@ class Optimized:
     `never` are the paths of its parameters that require gradients and never had one,
     `strangers` counts those of them that belong to no module that ran, `foreign` all
     parameters that do not; `repeated` are those that it lists more than once, so that
-    a step changes them as often.
+    a step changes them as often. `is_idle` says that no loss before its steps gave
+    them a gradient, `is_twin` that another optimizer has the same parameters.
     """
 
     name: str
@@ -35,6 +36,8 @@ class Optimized:
     strangers: int = 0
     foreign: int = 0
     repeated: tuple[str, ...] = ()
+    is_idle: bool = False
+    is_twin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,15 @@ class Outside:
     """Parameters of a module that get gradients and are in no optimizer.
 
     `of` counts all parameters of the model; `as_made` says that none of these was
-    loaded, so that they keep random numbers.
+    loaded, so that they keep random numbers; `thawed` is where they were unfrozen after
+    an optimizer was built.
     """
 
     model: str
     paths: tuple[str, ...]
     of: int
     as_made: bool = False
+    thawed: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.module_lists import find_module_list, find_own_module
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.optimizer_edits import suggest_listed_modules
+from shapewright.analysis.fixes.schedule_edits import suggest_added_group
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     replace_lines,
@@ -256,6 +257,7 @@ def suggest_registration(
             )
             message = f"`{join_lines(written)}` after line {model_statement.lineno}"
             yield Fix("fits", message, edits)
+    yield from suggest_added_group(program, finding, text, node)
     yield from suggest_listed_modules(text)
 
 

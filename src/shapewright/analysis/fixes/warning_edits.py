@@ -34,6 +34,11 @@ from shapewright.analysis.fixes.loss_term_edits import (
 )
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.schedule_edits import (
+    suggest_direction,
+    suggest_own_scheduler,
+    suggest_step_of_scaler,
+)
 from shapewright.analysis.fixes.shared_objects import (
     suggest_buffers,
     suggest_model_copy,
@@ -106,6 +111,7 @@ from shapewright.findings.codes import (
     MASK_AXIS,
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
+    METRIC_DIRECTION,
     MINIMIZED_ENTROPY,
     MODEL_NOT_COPIED,
     NEVER_STEPPED,
@@ -119,6 +125,8 @@ from shapewright.findings.codes import (
     REPEATED_LAYER,
     RESULT_DROPPED,
     SAMPLER_WEIGHTS,
+    SCALED_STEP,
+    SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
     SINGLE_CLASS,
@@ -526,5 +534,8 @@ WAYS: dict[str, Suggest] = {
     CLIPPED_AFTER_STEP: suggest_earlier_clipping,
     CLIPPED_SCALED: suggest_unscaling,
     SCHEDULER_ORDER: suggest_order_of_steps,
+    SCHEDULER_OF_REPLACED: suggest_own_scheduler,
+    SCALED_STEP: suggest_step_of_scaler,
+    METRIC_DIRECTION: suggest_direction,
 }
 """What suggests edits, by the code of a warning."""

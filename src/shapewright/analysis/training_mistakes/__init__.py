@@ -13,9 +13,15 @@ from shapewright.analysis.training_mistakes import (
 )
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
+from shapewright.analysis.training_mistakes import (
+    forgotten_parameters as forgotten_parameters,
+)
 from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
 from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
+from shapewright.analysis.training_mistakes import (
+    metric_directions as metric_directions,
+)
 from shapewright.analysis.training_mistakes import model_copies as model_copies
 from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics
 from shapewright.analysis.training_mistakes import optimization as optimization

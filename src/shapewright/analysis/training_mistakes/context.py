@@ -13,7 +13,7 @@ from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import LOOPS, get_called_name
 from shapewright.record.report import (
     Moment,
     Observation,
@@ -106,3 +106,18 @@ def build_finding(
     )
     severity = severity or CODES[code].severity
     return Finding(code, severity, message, span, module, related=places)
+
+
+def is_before_optimizers(scene: RehearsalContext, place: Place | None) -> bool:
+    """Return whether a line stands outside all loops and functions, and above those
+    that build an optimizer.
+    """
+    text = scene.program.text(place[0]) if place is not None else None
+    nodes = text.near(place[1]) if text is not None and place is not None else ()
+    if text is None or place is None or not nodes:
+        return False
+    inside = text.around(nodes[0], *LOOPS, ast.FunctionDef)
+    built = [optimizer.built for optimizer in scene.training.optimizers]
+    return inside is None and all(
+        other[0] == place[0] and place[1] < other[1] for other in built
+    )

@@ -5,12 +5,12 @@ accumulate, never arrive, or have no graph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
+    is_before_optimizers,
 )
 from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
@@ -18,9 +18,6 @@ from shapewright.findings.codes import (
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     NEVER_STEPPED,
-    NO_GRADIENT,
-    NOT_IN_OPTIMIZER,
-    PARAMETER_REPEATED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
     STATE_NOT_COPIED,
@@ -29,15 +26,11 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.parameter_lists import iter_parameter_lists
-from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, get_called_name
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import (
     Moment,
     Observation,
-    Optimized,
-    Outside,
     Place,
 )
 
@@ -100,7 +93,7 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # under a condition that did not come
         if _is_in_optimizer(scene, met.place):
             continue  # its own methods use the gradients
-        if _is_before_optimizers(scene, met.other):
+        if is_before_optimizers(scene, met.other):
             continue  # a check of gradients, not a step
         optimizer_note = f": this `{met.name}` never steps" if met.name else ""
         yield build_finding(
@@ -109,46 +102,6 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "they are computed here"),
         )
-
-
-def _is_before_optimizers(scene: RehearsalContext, place: Place | None) -> bool:
-    """Return whether a line stands outside all loops and functions, and above those
-    that build an optimizer.
-    """
-    text = scene.program.text(place[0]) if place is not None else None
-    nodes = text.near(place[1]) if text is not None and place is not None else ()
-    if text is None or place is None or not nodes:
-        return False
-    inside = text.around(nodes[0], *LOOPS, ast.FunctionDef)
-    built = [optimizer.built for optimizer in scene.training.optimizers]
-    return inside is None and all(
-        other[0] == place[0] and place[1] < other[1] for other in built
-    )
-
-
-def _is_only_checked(scene: RehearsalContext, outside: Outside) -> bool:
-    """Return whether a model is read by nothing behind the first optimizer."""
-    span = scene.built(outside.paths[0])
-    text = scene.program.text(span.file) if span is not None else None
-    if text is None or span is None or not scene.training.optimizers:
-        return False
-    names = {
-        target.id
-        for node in text.near(span.line)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    uses = [
-        node
-        for node in text.nodes
-        if isinstance(node, ast.Name)
-        and node.id in names
-        and isinstance(node.ctx, ast.Load)
-    ]
-    return bool(uses) and all(
-        _is_before_optimizers(scene, (span.file, node.lineno)) for node in uses
-    )
 
 
 def _is_in_optimizer(scene: RehearsalContext, place: Place) -> bool:
@@ -175,127 +128,6 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     return True
 
 
-@looks_for(NOT_IN_OPTIMIZER, of_whole_runs=True)
-def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find parameters that no optimizer steps, and optimizers of other models'
-    parameters.
-    """
-    strangers = [
-        optimizer for optimizer in scene.training.optimizers if optimizer.strangers
-    ]
-    if any(_is_of_inputs(optimizer) for optimizer in scene.training.optimizers):
-        return
-    for outside in _join_by_line(scene):
-        many = len(outside.paths)
-        if _is_only_checked(scene, outside):
-            continue
-        whole = many == outside.of
-        of = "" if whole else f" of {outside.of}"
-        message = (
-            f"{many}{of} parameters of `{outside.model}` get gradients and are in no "
-            f"optimizer: {_list_names(outside.paths)}"
-        )
-        holders = strangers or list(scene.training.optimizers)
-        places = [scene.span(holder.built, holder.name) for holder in holders]
-        places.sort(key=lambda place: not _has_repeated_module(scene, place))
-        related: list[tuple[Span | None, str]] = [
-            (scene.built(outside.paths[0]), "built here"),
-        ]
-        if strangers:
-            count = strangers[0].strangers
-            related.append(
-                (places[0], f"it holds {count} that belong to no model that ran")
-            )
-        most = not whole and 2 * many > outside.of
-        if most and outside.as_made:
-            message += "; they keep their random initial values"
-        yield build_finding(
-            NOT_IN_OPTIMIZER,
-            message,
-            places[0] if places else None,
-            *related,
-            severity="note" if most and not outside.as_made else "warning",
-        )
-
-
-def _has_repeated_module(scene: RehearsalContext, place: Span | None) -> bool:
-    """Return whether an optimizer's list has the parameters of a module twice."""
-    text = scene.program.text(place.file) if place is not None else None
-    if text is None or place is None:
-        return False
-    return any(
-        listed.repeated is not None and listed.call.lineno == place.line
-        for listed in iter_parameter_lists(text)
-    )
-
-
-def _is_of_inputs(optimizer: Optimized) -> bool:
-    """Return whether an optimizer steps tensors of no module only: images, poses."""
-    return 0 < optimizer.parameters == optimizer.foreign and not optimizer.strangers
-
-
-def _join_by_line(scene: RehearsalContext) -> list[Outside]:
-    """Return the forgotten parameters, those of modules that one line builds as one."""
-    by_place: dict[object, Outside] = {}
-    for outside in scene.training.outside:
-        whole = len(outside.paths) == outside.of
-        built = scene.built(outside.paths[0]) if whole else None
-        key: object = (built.file, built.line) if built is not None else outside.paths
-        first = by_place.get(key)
-        if first is None:
-            by_place[key] = outside
-        else:
-            paths = (*first.paths, *outside.paths)
-            by_place[key] = replace(first, paths=paths, of=first.of + outside.of)
-    return list(by_place.values())
-
-
-@looks_for(PARAMETER_REPEATED, of_whole_runs=True)
-def find_repeated_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find optimizers that change a parameter several times in each step."""
-    for optimizer in scene.training.optimizers:
-        place = scene.span(optimizer.built, optimizer.name)
-        text = scene.program.text(place.file) if place is not None else None
-        lists = iter_parameter_lists(text) if text is not None else ()
-        is_meant = any(listed.repeated is not None for listed in lists)
-        if not optimizer.repeated or (scene.training.outside and is_meant):
-            continue  # another model is meant: `not-in-optimizer`
-        count = len(optimizer.repeated)
-        what = f"{count} parameters" if count > 1 else "a parameter"
-        yield build_finding(
-            PARAMETER_REPEATED,
-            f"`{optimizer.name}` has {what} more than once, so a step of it is several "
-            f"steps there: {_list_names(optimizer.repeated)}",
-            place,
-            (scene.built(optimizer.repeated[0]), "built here, and shared"),
-        )
-
-
-@looks_for(NO_GRADIENT, of_whole_runs=True)
-def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find parameters of an optimizer that never receive a gradient."""
-    for group in scene.training.optimizers:
-        if group.stepped is None or not group.never:
-            continue
-        by_layer: dict[str, list[str]] = {}
-        for path in group.never:
-            by_layer.setdefault(path.rpartition(".")[0], []).append(path)
-        layers = list(by_layer)
-        many = len(group.never)
-        first = scene.built(group.never[0])
-        optimizer = scene.span(group.built, group.name)
-        yield build_finding(
-            NO_GRADIENT,
-            f"{many} of the {group.parameters} parameters of"
-            f" `{group.name}` never get a "
-            f"gradient: {_list_names(layers)}",
-            first or optimizer,
-            (optimizer, "the optimizer holds them"),
-            (scene.span(group.stepped, "step"), "its steps do not change them"),
-            module=layers[0],
-        )
-
-
 @looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
 def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find training in evaluation mode and evaluation in training mode."""
@@ -315,13 +147,6 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
             "batch norm statistics include this data",
             scene.span(met.place),
         )
-
-
-def _list_names(names: Sequence[str], most: int = 4) -> str:
-    """Return names as text: `a`, `b` and 3 more."""
-    text = ", ".join(f"`{name}`" for name in names[:most])
-    more = len(names) - most
-    return f"{text} and {more} more" if more > 0 else text
 
 
 ADDS = operators_with("adds_terms")

@@ -1,4 +1,5 @@
-"""Find schedules that count batches and are stepped by epochs, or the reverse.
+"""Find schedules that count batches and are stepped by epochs, or the reverse, and
+schedules of an optimizer that is no longer used.
 
 A schedule may end before or after the run on purpose. So its number of steps must be
 that of the other unit, exactly: epochs times batches for one step in each epoch, or
@@ -13,7 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import SCHEDULER_UNIT, looks_for
+from shapewright.findings.codes import SCHEDULER_OF_REPLACED, SCHEDULER_UNIT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Moment
 
@@ -106,4 +107,25 @@ def _compare_units(
             f"`{moment.text}` is planned for {plan:,} steps, one for each epoch, and is"
             f" stepped {times:,} times in a whole run: once for each batch",
             span,
+        )
+
+
+@looks_for(SCHEDULER_OF_REPLACED)
+def find_left_schedulers(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find schedulers whose optimizer another one has replaced."""
+    built = {
+        (met.place, met.name): met.other for met in scene.observations("scheduler-of")
+    }
+    for met in scene.observations("scheduler-left"):
+        scheduler, old, new = met.name.split()
+        yield build_finding(
+            SCHEDULER_OF_REPLACED,
+            f"this `{scheduler}` changes the learning rate of an `{old}` that steps no"
+            f" more: `{new}` has taken over its parameters, and no scheduler has it",
+            scene.span(met.place, "step"),
+            (scene.span(met.other, new), f"`{new}` is built here"),
+            (
+                scene.span(built.get((met.place, met.name)), scheduler),
+                "the scheduler was built here",
+            ),
         )

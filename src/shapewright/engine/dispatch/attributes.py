@@ -159,6 +159,8 @@ def _set_requires_grad(
     old = info.meta
     if old.layout != "strided" or old.requires_grad == value:
         return
+    if engine.note_flag is not None:
+        engine.note_flag(target, value)
     source = engine.blank_of(target)
     meta = intern_meta(engine.memo.metas, source, old.device, value)
     new = Info(meta, info.storage, info.kind, info.grad_fn, info.number)

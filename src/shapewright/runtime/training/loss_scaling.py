@@ -100,9 +100,11 @@ class _Scaler:
 
     def scale(self, outputs: Any) -> Any:
         self.scaled = self.since_update = True
-        if not self.enabled or not isinstance(outputs, torch.Tensor):
+        if not isinstance(outputs, torch.Tensor):
             return outputs
-        return outputs * 1.0
+        scaled = outputs * 1.0 if self.enabled else outputs
+        self.stage.facts.scaled.note_scaled(scaled, self)
+        return scaled
 
     def unscale_(self, optimizer: Any) -> None:
         self.stage.facts.clippings.before_scaled_step(optimizer)
@@ -124,7 +126,7 @@ class _Scaler:
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         self.stage.facts.clippings.before_scaled_step(optimizer)
         if not self.enabled:
-            return optimizer.step(*args, **kwargs)
+            return self.run_step(optimizer, *args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError(
                 "Closure use is not currently supported if GradScaler is enabled."
@@ -139,9 +141,17 @@ class _Scaler:
             self.check(optimizer)
         if id(optimizer) not in self.checked:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        out = optimizer.step(*args, **kwargs)
+        out = self.run_step(optimizer, *args, **kwargs)
         self.stages[id(optimizer)] = STEPPED
         return out
+
+    def run_step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Step an optimizer, whose gradients count as divided by the scale."""
+        self.stage.facts.scaled.is_divided = True
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            self.stage.facts.scaled.is_divided = False
 
     def update(self, new_scale: Any = None) -> None:
         self.since_update = self.has_told_scale = False

@@ -24,7 +24,6 @@ from torch import nn
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 from torch.optim import optimizer as optimizers
-from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -36,7 +35,7 @@ from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.record.report import Place
 from shapewright.runtime.training.gradient_clipping import watch_clipping
 from shapewright.runtime.training.gradients import track_graph
-from shapewright.runtime.training.planned_steps import find_planned_steps
+from shapewright.runtime.training.scheduler_calls import watch_schedulers
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
@@ -217,12 +216,14 @@ def watch_steps(stage: RehearsalState) -> Iterator[None]:
         stack.callback(stage.engine.watch_differentiation, None)
         replays = stack.enter_context(_replay_steps(stage))
         stack.enter_context(watch_clipping(stage.facts.clippings))
+        stack.enter_context(watch_schedulers(stage))
+        stage.engine.watch_flags(stage.facts.thawed.note_flag)
+        stack.callback(stage.engine.watch_flags, None)
         for owner, name, make in (
             (torch.Tensor, "backward", _make_backward(stage)),
             (Optimizer, "zero_grad", _make_zero_grad(stage)),
             (nn.Module, "zero_grad", _make_zero_grad(stage)),
             (Optimizer, "__init__", _make_constructor(stage, replays)),
-            (LRScheduler, "step", _make_scheduler_step(stage)),
             (nn.Module, "train", _make_train(stage)),
         ):
             stack.enter_context(replace_attribute(owner, name, make))
@@ -309,31 +310,6 @@ def _make_constructor(stage: RehearsalState, replays: _Replays) -> Callable[[Any
             replays.watch(self)
 
         return __init__
-
-    return make
-
-
-def _make_scheduler_step(stage: RehearsalState) -> Callable[[Any], Any]:
-    """Return a function that makes the stand-in for `step` of schedulers."""
-
-    def make(original: Any) -> Any:
-        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-            count = getattr(self, "_step_count", 0)
-            if count >= 1:
-                name = type(self).__name__
-                node = stage.story.note_event(stage.engine, "schedule", name)
-                node.total = getattr(self, "total_steps", None)
-                plan = find_planned_steps(self) if count == 1 else None
-                if plan is not None:
-                    stage.facts.meet("planned", stage.here(), None, f"{name} {plan}")
-                watched = stage.facts.of(self.optimizer)
-                if count == 1 and watched is not None and watched.stepped is None:
-                    place = stage.here()
-                    stage.facts.meet("scheduled-first", place, None, name)
-                    watched.early = "scheduled-first", place, None, name
-            return original(self, *args, **kwargs)
-
-        return step
 
     return make
 

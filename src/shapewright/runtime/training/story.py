@@ -39,6 +39,10 @@ class ProgramRun:
         """Return the file and line of the program that is running."""
         return self.story.line(self.engine)
 
+    def lines(self) -> tuple[Place, ...]:
+        """Return the lines of the program that are running, innermost first."""
+        return tuple(self.story.iter_lines(self.engine))
+
     def grad(self, parameter: Any) -> Any:
         """Return the gradient of a parameter, or of its twin if it has values."""
         engine = self.engine
@@ -158,6 +162,17 @@ class Story:
                 first = first or place
             frame = frame.f_back
         return first or ("", 0)
+
+    def iter_lines(self, engine: Engine) -> Iterator[Place]:
+        """Yield the lines in the program's own files that are running, innermost
+        first.
+        """
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            if engine.sites.kind_of(code) == USER and self.holds(code.co_filename):
+                yield code.co_filename, frame.f_lineno
+            frame = frame.f_back
 
     def skip(self, what: str) -> None:
         """Note something that a real run does and this run does not."""

@@ -13,10 +13,14 @@ import torch
 from shapewright.record.report import Observation, Optimized, Outside, Place, Training
 from shapewright.runtime.training.data_sets import DataFacts
 from shapewright.runtime.training.gradient_clipping import Clippings, Gradient
+from shapewright.runtime.training.idle_steps import Blocks
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.norm_statistics import NormStatistics
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
+from shapewright.runtime.training.scaled_losses import ScaledLosses
+from shapewright.runtime.training.schedulers import Schedulers
 from shapewright.runtime.training.story import format_file
+from shapewright.runtime.training.thawed_parameters import ThawedParameters
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.gradients import Gradients
@@ -36,6 +40,8 @@ class _Watched:
         self.name = type(optimizer).__name__
         self.built = place
         self.stepped: Place | None = None
+        self.first: int | None = None  # steps of the run before its first
+        self.last = -1  # and before its last
         self.made: tuple[Place, list[Gradient]] | None = None  # before any step
         self.cleared: tuple[Place, Place] | None = None  # and where they were made
         self.early: tuple[str, Place, Place | None, str] | None = None  # a scheduler
@@ -70,6 +76,11 @@ class Facts:
         self.data = DataFacts(run, self.meet)
         self.clippings = Clippings(self)
         self.statistics = NormStatistics(run, self.meet)
+        self.scaled = ScaledLosses(run, self.meet)
+        self.schedulers = Schedulers(self)
+        self.thawed = ThawedParameters(run)
+        self.blocks = Blocks(self)
+        self.steps = 0  # of all optimizers
 
     def meet(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
@@ -83,6 +94,7 @@ class Facts:
     def built(self, optimizer: Any) -> None:
         """Note that an optimizer was constructed."""
         self.watched.append(_Watched(optimizer, self.run.here()))
+        self.thawed.optimizers = len(self.watched)
 
     def of(self, optimizer: Any) -> _Watched | None:
         """Return the record of an optimizer, or None."""
@@ -92,6 +104,8 @@ class Facts:
         """Note that a backward pass is about to run."""
         place = self.run.here()
         self.look_by_hand()
+        self.scaled.before_backward(loss)
+        self.blocks.before_backward(self.stepping)
         for watched in self.watched:
             if not all(map(self.is_as_before, watched.used)):  # a program's own zeros
                 watched.used, watched.piled = [], None
@@ -169,6 +183,11 @@ class Facts:
                 self.run.grad(parameter) is gradient for parameter, gradient, _ in piled
             ):
                 self.meet("stale", where, watched.stepped, watched.name)
+        self.scaled.before_step(optimizer, watched.name)
+        self.blocks.before_step(watched)
+        watched.first = self.steps if watched.first is None else watched.first
+        watched.last = self.steps
+        self.steps += 1
         watched.stepped = place
         watched.piled = None
         with torch._C.DisableTorchFunction():
@@ -246,6 +265,8 @@ class Facts:
 
         self.look_by_hand()
         self.data.look_at_splits()
+        self.schedulers.look_at_left()
+        self.blocks.end()
         self.clippings.look_at_late()
         self.statistics.look_at_frozen()
         stepped = {key for watched in self.watched for key in watched.held}
@@ -275,7 +296,7 @@ class Facts:
                 )
         return Training(
             tuple(self.get_facts(watched, paths, near) for watched in self.watched),
-            tuple(self.outside(paths)),
+            tuple(self.outside(paths, near)),
             tuple(met),
         )
 
@@ -324,9 +345,14 @@ class Facts:
                 for key, count in watched.counts.items()
                 if count > 1
             )[:MOST_PATHS],
+            self.blocks.is_idle(watched),
+            any(
+                other is not watched and other.counts.keys() == watched.counts.keys()
+                for other in self.watched
+            ),
         )
 
-    def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
+    def outside(self, paths: dict[int, str], near: Any) -> Iterator[Outside]:
         """Yield the parameters with gradients that no optimizer updates, by model."""
         stepped = [watched for watched in self.watched if watched.stepped is not None]
         if not stepped:
@@ -344,4 +370,5 @@ class Facts:
             names = tuple(paths[id(parameter)] for parameter in left[:MOST_PATHS])
             if model in self.modes.taught:
                 as_made = self.weights.are_as_made(left)
-                yield Outside(model, names, len(whole), as_made)
+                thawed = self.thawed.find_place(left)
+                yield Outside(model, names, len(whole), as_made, near(thawed))

@@ -1,0 +1,125 @@
+"""Edits for optimizers and schedulers: what steps them, and what they are built of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import replace_lines, write_after
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+
+def suggest_step_of_scaler(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `scaler.step(optimizer)` and `scaler.update()` for `optimizer.step()`."""
+    owner = get_receiver(node) if isinstance(node, ast.Call) else None
+    if owner is None or not isinstance(node, ast.Call):
+        return
+    function = text.around(node, ast.FunctionDef, ast.Module)
+    inside = list(ast.walk(function)) if function is not None else []
+    statement = text.statement_of(node)
+    for call in inside:
+        scaler = get_receiver(call) if isinstance(call, ast.Call) else None
+        if get_called_name(call) != "scale" or scaler is None:
+            continue
+        name = text.written(scaler)
+        written = {text.line_of(n) for n in inside if isinstance(n, ast.Call)}
+        new = f"{name}.step({text.written(owner)})"
+        indent = text.lines[statement.lineno - 1][: statement.col_offset]
+        rows = [f"{indent}{new}"]
+        if f"{name}.update()" not in written:
+            rows.append(f"{indent}{name}.update()")
+        edit = replace_lines(text, statement, "\n".join(rows))
+        yield Fix("fits", " and ".join(f"`{row.strip()}`" for row in rows), (edit,))
+        return
+
+
+def suggest_own_scheduler(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to build the scheduler again behind the optimizer that is new."""
+    places = [program.node(related.span) for related in finding.related]
+    statements = [
+        place[0].statement_of(place[1])
+        for place in places
+        if place is not None and place[0] is text
+    ]
+    if len(statements) == 2:
+        new = text.written(statements[1])
+        edit = write_after(text, statements[0], new)
+        yield Fix("fits", f"`{join_lines(new)}` behind the new optimizer", (edit,))
+
+
+def suggest_direction(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the other mode of a scheduler, or the other comparison."""
+    if isinstance(node, ast.Compare):
+        left, right = text.written(node.left), text.written(node.comparators[0])
+        sign = "<" if isinstance(node.ops[0], ast.Gt | ast.GtE) else ">"
+        new = f"{left} {sign} {right}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+    for related in finding.related:
+        place = program.call_at(related.span)
+        if place is None:
+            continue
+        where, call = place
+        mode = "min" if 'mode="max"' in finding.message else "max"
+        values = [word.value for word in call.keywords if word.arg == "mode"]
+        values += call.args[1:2]
+        if values:
+            edit = Edit(where.span(values[0]), f'"{mode}"')
+            yield Fix("fits", f'`mode="{mode}"`', (edit,))
+        else:
+            yield with_keyword(where, call, f'mode="{mode}"')
+
+
+def suggest_added_group(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `add_param_group` behind the line that unfreezes parameters."""
+    if "they are unfrozen here" not in finding.message:
+        return
+    module, statement = _find_unfrozen(text, node)
+    for related in finding.related:
+        place = program.node(related.span)
+        if not module or statement is None or place is None:
+            continue
+        built = place[0].statement_of(place[1])
+        if isinstance(built, ast.Assign):
+            name = place[0].written(built.targets[0])
+            group = f'{{"params": {module}.parameters()}}'
+            new = f"{name}.add_param_group({group})"
+            yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+        return
+
+
+def _find_unfrozen(text: SourceText, node: ast.AST) -> tuple[str, ast.stmt | None]:
+    """Return the module that a line unfreezes, and the statement that does it."""
+    if not isinstance(node, ast.expr | ast.stmt):
+        return "", None
+    statement = text.statement_of(node)
+    for call in ast.walk(statement):
+        owner = get_receiver(call) if isinstance(call, ast.Call) else None
+        if get_called_name(call) == "requires_grad_" and owner is not None:
+            loop = text.parent(statement)
+            iterated = loop.iter if isinstance(loop, ast.For) else None
+            parts = get_receiver(iterated) if isinstance(iterated, ast.Call) else None
+            if parts is not None and isinstance(loop, ast.For):
+                return text.written(parts), loop
+            return text.written(owner), statement
+        if isinstance(call, ast.Call) and call.args:
+            first = call.args[0]
+            if isinstance(first, ast.Name | ast.Attribute):
+                return text.written(first), statement
+    loop = text.parent(statement)
+    if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call):
+        parts = get_receiver(loop.iter)
+        if parts is not None and get_called_name(loop.iter) == "parameters":
+            return text.written(parts), loop
+    return "", None
