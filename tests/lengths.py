@@ -103,7 +103,14 @@ FILES = {
     "checking/test_definitions.py": 2,
     "faces/test_explain_line.py": 2,
     "rehearsing/test_claimed_devices.py": 2,
-    "rehearsing/test_command.py": 2,
+    "rehearsing/test_command.py": 4,
+    "faces/test_bad_input.py": 3,
+    "files/test_commands.py": 3,
+    "house/test_imports.py": 2,
+    "memory/test_kept_graphs.py": 3,
+    "memory/test_macs.py": 2,
+    "memory/test_device_files.py": 3,
+    "memory/test_quick_kernels.py": 2,
     "rehearsing/test_hanging.py": 2,
     "rehearsing/test_scalers.py": 2,
     "capture/test_formats.py": 3,
@@ -209,6 +216,7 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "house/test_circles.py::test_there_are_no_circles_of_imports",
     "memory/test_generation.py::"
     "test_each_token_takes_what_it_takes_in_a_real_generation",
     "rehearsing/test_gradients.py::"
@@ -272,7 +280,7 @@ LONG = (
 PAGES = "house/test_snippets.py::test_snippets_print_what_the_page_says"
 LONG_PAGES = (
     "docs/errors/", "docs/check.md", "docs/solve.md", "docs/rehearse.md",
-    "docs/record.md", "docs/start/", "docs/memory.md",
+    "docs/record.md", "docs/start/", "docs/memory.md", "README.md",
 )  # fmt: skip
 QUICK_PAGES = ("docs/errors/joining.md",)
 """Pages whose commands take long; of those of errors, which have one form, one."""
