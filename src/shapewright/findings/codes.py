@@ -465,6 +465,9 @@ LAST_STEP = _hazard("last-step",
 DROPOUT_ALWAYS_ON = _hazard("dropout-always-on",
     "`F.dropout` without `training`: `eval()` does not switch it off",
     "`training=self.training`, or `nn.Dropout`")
+EQUAL_SAMPLES = _hazard("equal-samples",
+    "the spread of outputs of a model in evaluation that are all the same",
+    "`train()` of the dropout layers behind `eval()`", of_shapes=False)
 NOT_A_PARAMETER = _hazard("not-a-parameter",
     "a weight that is a plain tensor, which no optimizer gets",
     "`nn.Parameter`")
@@ -537,6 +540,9 @@ SELF_AS_CANDIDATE = _hazard("self-as-candidate",
 UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
     "`strict=False` where next to no key matches: nothing is loaded",
     "the keys renamed as the model names them", of_shapes=False)
+LOADED_WEIGHTS_LOST = _hazard("loaded-weights-lost",
+    "weights that are drawn anew after they were loaded, before anything used them",
+    "`load_state_dict` after the initialisation", of_shapes=False)
 PYTHON_LOOP = _loop("python-loop",
     "a loop over single elements that one call replaces",
     "the replacement in the place of the loop")
@@ -591,6 +597,9 @@ MEAN_OF_MEANS = _mistake("mean-of-means",
 COUNT_NOT_READ = _mistake("count-not-read",
     "a count that is never read: another loop's count stands in its place",
     "the count of the loop above")
+COUNT_NOT_RESET = _mistake("count-not-reset",
+    "counts of an epoch that begin at zero only once, before all epochs",
+    "`correct, total = 0, 0` first in the loop over epochs")
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
     "`requires_grad` misspelt, or set on a module: nothing is frozen",
     "`module.requires_grad_(False)`")

@@ -34,6 +34,11 @@ from shapewright.analysis.fixes.loss_term_edits import (
 )
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.reset_edits import (
+    suggest_active_dropout,
+    suggest_later_load,
+    suggest_reset,
+)
 from shapewright.analysis.fixes.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
@@ -90,11 +95,13 @@ from shapewright.findings.codes import (
     CLIPPED_SCALED,
     COMPARED_SCORES,
     COUNT_NOT_READ,
+    COUNT_NOT_RESET,
     COUNT_OVER_BATCHES,
     DIAGONAL_ONLY,
     DRAWN_INDEX,
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
+    EQUAL_SAMPLES,
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
@@ -105,6 +112,7 @@ from shapewright.findings.codes import (
     INTERPOLATED_LABELS,
     LAST_STEP,
     LAYOUT,
+    LOADED_WEIGHTS_LOST,
     LOSS_INPUT,
     LOSS_SHAPES,
     LOST_BATCH,
@@ -537,5 +545,8 @@ WAYS: dict[str, Suggest] = {
     SCHEDULER_OF_REPLACED: suggest_own_scheduler,
     SCALED_STEP: suggest_step_of_scaler,
     METRIC_DIRECTION: suggest_direction,
+    COUNT_NOT_RESET: suggest_reset,
+    EQUAL_SAMPLES: suggest_active_dropout,
+    LOADED_WEIGHTS_LOST: suggest_later_load,
 }
 """What suggests edits, by the code of a warning."""

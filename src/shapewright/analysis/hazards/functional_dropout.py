@@ -1,4 +1,6 @@
-"""Find calls of `F.dropout` that `eval()` does not switch off."""
+"""Find calls of `F.dropout` that `eval()` does not switch off, and samples of a model
+whose dropout it has switched off.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,12 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.findings.codes import DROPOUT_ALWAYS_ON, looks_for
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import DROPOUT_ALWAYS_ON, EQUAL_SAMPLES, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.syntax_nodes import is_starred
-from shapewright.record.ops import Op
+from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
 DROPOUTS = operators_with("drops_elements")
 
@@ -43,3 +46,97 @@ def _is_without_mode(scene: HazardContext, op: Op) -> bool:
         and "training" not in words
         and len(node.args) < 3
     )
+
+
+SPREADS = frozenset({"std", "var", "std_mean", "var_mean"})
+RANDOM = operators_with("is_random") - DROPOUTS
+FARTHEST = 6
+"""Calls between the output of a model and the place where it is joined to others."""
+
+
+@looks_for(EQUAL_SAMPLES)
+def find_equal_samples(scene: HazardContext) -> Iterator[Finding]:
+    """Find the spread of several calls of one model, in evaluation, with one input."""
+    for call in scene.calls:
+        if call.name not in SPREADS or not call.op.inputs:
+            continue
+        join = scene.program.producers.get(call.op.inputs[0].tensor)
+        if join is None or not _is_along_samples(scene.call(join), call):
+            continue
+        models = [_find_model_call(scene, fact.tensor) for fact in join.inputs]
+        keys = {_find_source(scene, model) for model in models if model is not None}
+        first = models[0]
+        if None in models or len(keys) != 1 or first is None:
+            continue
+        if len({model.index for model in models if model is not None}) < 2:
+            continue
+        if _is_only_dropout_off(scene, first):
+            yield scene.finding(
+                EQUAL_SAMPLES,
+                call.op,
+                f"these {len(models)} outputs of `{first.class_name}` are the same: its"
+                " dropout is off in evaluation, and the input is one",
+                (join, "they are joined here"),
+            )
+
+
+def _is_along_samples(join: OperatorCall, call: OperatorCall) -> bool:
+    """Return whether a spread is taken along the dim that joins single tensors."""
+    if join.name not in ("stack", "cat", "concat") or len(join.op.inputs) < 2:
+        return False
+    rank = len(join.op.outputs[0].shape)
+    dim = join.given(1, "dim", "axis", default=0)
+    along = call.given(1, "dim", "axis")
+    if isinstance(along, list | tuple) and len(along) == 1:
+        along = along[0]
+    if type(dim) is not int or type(along) is not int or dim % rank != along % rank:
+        return False
+    shapes = [fact.shape for fact in join.op.inputs]
+    return join.name == "stack" or all(shape[dim % rank] == 1 for shape in shapes)
+
+
+def _find_model_call(scene: HazardContext, tensor: int) -> ModuleCall | None:
+    """Return the outermost call of a module that a tensor comes from, or None."""
+    for _ in range(FARTHEST):
+        op = scene.program.producers.get(tensor)
+        if op is None:
+            return None
+        for call in scene.program.trace.calls:
+            own = call.depth == 1 or (call.depth == 0 and call.index > 0)
+            if own and call.ops[0] <= op.index < call.ops[1]:
+                return call
+        if len(op.inputs) != 1:
+            return None
+        tensor = op.inputs[0].tensor
+    return None
+
+
+MOVES = frozenset({"to", "cuda", "cpu", "clone", "detach", "float", "contiguous"})
+
+
+def _find_source(scene: HazardContext, call: ModuleCall) -> tuple[object, ...]:
+    """Return a key of a model and of what it is given, wherever that was moved."""
+    tensors = []
+    for fact in collect_leaves(call.inputs):
+        tensor = fact.tensor
+        op = scene.program.producers.get(tensor)
+        while op is not None and op.name.rpartition(".")[2] in MOVES:
+            tensor = op.inputs[0].tensor
+            op = scene.program.producers.get(tensor)
+        tensors.append(tensor)
+    return call.path, *tensors
+
+
+def _is_only_dropout_off(scene: HazardContext, call: ModuleCall) -> bool:
+    """Return whether a model has dropout, which is off, and draws nothing else."""
+    is_off = False
+    for op in scene.program.trace.ops[call.ops[0] : call.ops[1]]:
+        name = op.name.rpartition(".")[2]
+        if name in RANDOM:
+            return False
+        if name in DROPOUTS:
+            arguments = dict(op.arguments)
+            if arguments.get("training") is not False:
+                return False
+            is_off = is_off or bool(arguments.get("p"))
+    return is_off

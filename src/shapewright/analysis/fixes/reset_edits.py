@@ -1,0 +1,76 @@
+"""Edits that set a state again: counts, the mode of dropout, weights that are loaded."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import collect_names, get_called_name
+
+
+def suggest_reset(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to set counts to zero first in the loop over epochs."""
+    start, epochs = _find_statements(program, finding, text)[:2] or (None, None)
+    loop = text.around(epochs, ast.For) if not isinstance(epochs, ast.For) else epochs
+    if start is None or not isinstance(loop, ast.For):
+        return
+    new = text.written(start)
+    edits = cut_lines(text, start), write_before(text, loop.body[0], new)
+    yield Fix("fits", f"`{join_lines(new)}` first in the loop over epochs", edits)
+
+
+def suggest_later_load(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to load weights behind the statement that draws them."""
+    loads = _find_statements(program, finding, text)
+    if not loads or not isinstance(node, ast.expr | ast.stmt):
+        return
+    draw = text.statement_of(node)
+    if text.parent(draw) is text.parent(loads[0]):
+        new = text.written(loads[0])
+        edits = cut_lines(text, loads[0]), write_after(text, draw, new)
+        yield Fix("fits", f"`{join_lines(new)}` after line {draw.lineno}", edits)
+
+
+def suggest_active_dropout(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to put the dropout layers into training behind `eval()`."""
+    function = text.around(node, ast.FunctionDef, ast.Module)
+    space = "nn" if re.search(r"\bnn\.", text.text) else "torch.nn"
+    for call in ast.walk(function) if function is not None else ():
+        owner = get_receiver(call) if isinstance(call, ast.Call) else None
+        if get_called_name(call) != "eval" or owner is None:
+            continue
+        assert isinstance(call, ast.Call)
+        statement = text.statement_of(call)
+        indent = text.lines[statement.lineno - 1][: statement.col_offset]
+        taken = collect_names(function) if function is not None else set()
+        name = next(n for n in ("m", "layer", "submodule") if n not in taken)
+        rows = [
+            f"for {name} in {text.written(owner)}.modules():",
+            f"{indent}    if isinstance({name}, {space}.Dropout):",
+            f"{indent}        {name}.train()",
+        ]
+        edit = write_after(text, statement, "\n".join(rows))
+        yield Fix("fits", "the dropout layers in training, behind `eval()`", (edit,))
+
+
+def _find_statements(
+    program: Program, finding: Finding, text: SourceText
+) -> list[ast.stmt]:
+    """Return the statements at the places that explain a finding."""
+    places = [program.node(related.span) for related in finding.related]
+    return [
+        place[0].statement_of(place[1])
+        for place in places
+        if place is not None and place[0] is text
+    ]
