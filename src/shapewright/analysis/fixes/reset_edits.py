@@ -1,4 +1,4 @@
-"""Edits that set a state again: counts, the mode of dropout, weights that are loaded."""
+"""Edits that set a state again: counts, the mode of dropout, loaded weights."""
 
 from __future__ import annotations
 

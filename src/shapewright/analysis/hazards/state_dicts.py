@@ -22,7 +22,7 @@ from shapewright.record.ops import Op
 
 DRAWS = operators_with("is_random") & operators_with("overwrites_all")
 SHARE = 2 / 3
-"""The share of the loaded matrices that must be lost: a new head is drawn on purpose."""
+"""The share of the loaded matrices that must be lost: a new head is meant."""
 
 
 @looks_for(UNMATCHED_STATE_DICT)
@@ -49,10 +49,11 @@ def find_lost_weights(scene: HazardContext) -> Iterator[Finding]:
                 lost.setdefault(load.span, {})[fact.tensor] = op
         target = op.outputs[0] if op.outputs else None
         is_copy = name == "copy_" and target is not None and len(target.shape) > 1
-        if target is not None and op.span is not None and is_copy:
-            if _is_load(scene.program, op.span):
-                loading[target.tensor] = op
-                loaded.setdefault(op.span, set()).add(target.tensor)
+        if target is None or op.span is None or not is_copy:
+            continue
+        if _is_load(scene.program, op.span):
+            loading[target.tensor] = op
+            loaded.setdefault(op.span, set()).add(target.tensor)
     for span, ops in lost.items():
         count, whole = len(ops), len(loaded[span])
         load = next(op for op in scene.program.trace.ops if op.span == span)
