@@ -21,7 +21,7 @@ TRIANGLES = operators_with("keeps_triangle")
 SHOWN = operators_with("shows_range")
 ONWARD = operators_with("leads_to_softmax")
 PLAIN = operators_with("keeps_mask")
-TURNS = frozenset({"t", "transpose", "T", "mT", "swapaxes"})
+TURNS = operators_with("transposes_dims") | {"T", "mT"}
 FILLS = frozenset({"masked_fill", "masked_fill_"})
 SUMS = frozenset({"+", "add", "+=", "add_"})
 CLASSES = frozenset({"cross_entropy", "nll_loss"})
@@ -30,7 +30,7 @@ HIDES = -1e3
 
 
 @dataclass(frozen=True, slots=True)
-class TrueOffsets:
+class _TrueOffsets:
     """Where a mask of queries and keys is true, as `key - query`: up to `last` on the
     side of the past, from `last` on on that of the future. `triangle` made it.
     """
@@ -39,25 +39,25 @@ class TrueOffsets:
     last: int
     triangle: Op
 
-    def invert(self) -> TrueOffsets:
+    def invert(self) -> _TrueOffsets:
         """Return where the mask is false."""
         if self.side == "past":
-            return TrueOffsets("future", self.last + 1, self.triangle)
-        return TrueOffsets("past", self.last - 1, self.triangle)
+            return _TrueOffsets("future", self.last + 1, self.triangle)
+        return _TrueOffsets("past", self.last - 1, self.triangle)
 
-    def turn(self) -> TrueOffsets:
+    def turn(self) -> _TrueOffsets:
         """Return where the transposed mask is true."""
         side: Side = "future" if self.side == "past" else "past"
-        return TrueOffsets(side, -self.last, self.triangle)
+        return _TrueOffsets(side, -self.last, self.triangle)
 
 
 def find_true_side(scene: HazardContext, fact: Fact) -> Side | None:
     """Return the side of the diagonal on which a mask is true, or None."""
-    offsets = find_true_offsets(scene, fact)
+    offsets = _find_true_offsets(scene, fact)
     return offsets.side if offsets is not None else None
 
 
-def find_true_offsets(scene: HazardContext, fact: Fact) -> TrueOffsets | None:
+def _find_true_offsets(scene: HazardContext, fact: Fact) -> _TrueOffsets | None:
     """Return where a mask of a triangle or of two ranges is true, or None.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
@@ -97,13 +97,13 @@ def find_true_offsets(scene: HazardContext, fact: Fact) -> TrueOffsets | None:
     return offsets
 
 
-def _find_triangle(scene: HazardContext, call: OperatorCall) -> TrueOffsets | None:
+def _find_triangle(scene: HazardContext, call: OperatorCall) -> _TrueOffsets | None:
     """Return where a triangle of ones is true."""
     diagonal = call.given(1, "diagonal", default=0)
     if not isinstance(diagonal, int):
         return None
     side: Side = "past" if call.name.startswith("tril") else "future"
-    return TrueOffsets(side, diagonal, call.op)
+    return _TrueOffsets(side, diagonal, call.op)
 
 
 def _is_corner(call: OperatorCall) -> bool:
@@ -135,7 +135,7 @@ def _get_full_value(maker: Op) -> object:
     return dict(maker.arguments).get("1", dict(maker.arguments).get("fill_value"))
 
 
-def _find_comparison(scene: HazardContext, call: OperatorCall) -> TrueOffsets | None:
+def _find_comparison(scene: HazardContext, call: OperatorCall) -> _TrueOffsets | None:
     """Return where a comparison of two ranges, `i[:, None] >= j[None, :]`, is true."""
     if len(call.op.inputs) != 2:
         return None
@@ -149,8 +149,8 @@ def _find_comparison(scene: HazardContext, call: OperatorCall) -> TrueOffsets | 
     strict = call.name in ("<", ">", "lt", "gt")
     # The query's number stands in the rows: key <= query is the past.
     if less == rows[0]:
-        return TrueOffsets("future", int(strict), call.op)
-    return TrueOffsets("past", -int(strict), call.op)
+        return _TrueOffsets("future", int(strict), call.op)
+    return _TrueOffsets("past", -int(strict), call.op)
 
 
 def is_range(scene: HazardContext, fact: Fact) -> bool:
@@ -215,13 +215,13 @@ def find_shown_targets(scene: HazardContext) -> Iterator[Finding]:
 
 def _find_hidden(
     scene: HazardContext, call: OperatorCall
-) -> tuple[Fact | None, TrueOffsets | None]:
+) -> tuple[Fact | None, _TrueOffsets | None]:
     """Return the mask with which a call hides scores from a softmax, and where."""
     inputs = call.op.inputs
     if call.name in FILLS and len(inputs) > 1:
         value = call.given(2, "value")
         if isinstance(value, int | float) and value <= HIDES and _is_used(scene, call):
-            return inputs[1], find_true_offsets(scene, inputs[1])
+            return inputs[1], _find_true_offsets(scene, inputs[1])
     elif call.name in SUMS and len(inputs) == 2:
         if find_softmax(scene, call.op.outputs[0]) is not None:
             return inputs[1], _find_hiding_triangle(scene, inputs[1])
@@ -232,7 +232,7 @@ def _find_hidden(
     elif call.name == "scaled_dot_product_attention" and len(inputs) > 3:
         if inputs[3].dtype != "bool":
             return inputs[3], _find_hiding_triangle(scene, inputs[3])
-        shown = find_true_offsets(scene, inputs[3])
+        shown = _find_true_offsets(scene, inputs[3])
         return inputs[3], shown.invert() if shown is not None else None
     return None, None
 
@@ -253,7 +253,7 @@ def _is_used(scene: HazardContext, call: OperatorCall) -> bool:
     return False
 
 
-def _find_hiding_triangle(scene: HazardContext, fact: Fact) -> TrueOffsets | None:
+def _find_hiding_triangle(scene: HazardContext, fact: Fact) -> _TrueOffsets | None:
     """Return where a triangle of large negative numbers hides scores, or None."""
     for _ in range(6):
         call = scene.maker(fact)

@@ -13,20 +13,19 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import RESULT_DROPPED, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.notebooks import is_notebook
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
 
-CHANGING = frozenset({
-    "masked_fill", "masked_scatter", "index_fill", "index_add", "index_copy",
-    "scatter", "scatter_add", "fill_diagonal", "to", "type", "float", "double",
-    "half", "bfloat16", "int", "long", "bool", "cuda", "permute", "transpose",
-    "swapaxes", "movedim", "unsqueeze", "squeeze", "view", "reshape", "flatten",
-    "unflatten", "contiguous", "expand", "repeat", "repeat_interleave", "flip", "roll",
-    "tril", "triu", "clamp", "clip", "clamp_min", "clamp_max", "detach", "add", "sub",
-    "mul", "div", "pow", "abs", "exp", "log", "sqrt", "neg", "round", "relu", "sigmoid",
-    "tanh", "softmax", "log_softmax", "normalize", "dropout", "nan_to_num",
-})  # fmt: skip
+CHANGING = (
+    operators_with("keeps_elements") | operators_with("regroups_dims")
+    | operators_with("moves_dims") | operators_with("transposes_dims")
+    | operators_with("computes_each_element") | operators_with("moves_device")
+    | operators_with("fills_by_mask") | operators_with("writes_by_index")
+    | operators_with("keeps_triangle") | operators_with("clamps")
+    | operators_with("leads_to_softmax")
+)  # fmt: skip
 """Methods and functions that are called for the changed tensor that they return."""
 MEASURING = (
     "perf_counter", "time.time", "synchronize", "Timer", "profile", "timeit",

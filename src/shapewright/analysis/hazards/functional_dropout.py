@@ -48,7 +48,7 @@ def _is_without_mode(scene: HazardContext, op: Op) -> bool:
     )
 
 
-SPREADS = frozenset({"std", "var", "std_mean", "var_mean"})
+JOINS = operators_with("concatenates") | {"stack"}
 RANDOM = operators_with("is_random") - DROPOUTS
 FARTHEST = 6
 """Calls between the output of a model and the place where it is joined to others."""
@@ -58,7 +58,7 @@ FARTHEST = 6
 def find_equal_samples(scene: HazardContext) -> Iterator[Finding]:
     """Find the spread of several calls of one model, in evaluation, with one input."""
     for call in scene.calls:
-        if call.name not in SPREADS or not call.op.inputs:
+        if call.name.partition("_")[0] not in ("std", "var") or not call.op.inputs:
             continue
         join = scene.program.producers.get(call.op.inputs[0].tensor)
         if join is None or not _is_along_samples(scene.call(join), call):
@@ -82,7 +82,7 @@ def find_equal_samples(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_along_samples(join: OperatorCall, call: OperatorCall) -> bool:
     """Return whether a spread is taken along the dim that joins single tensors."""
-    if join.name not in ("stack", "cat", "concat") or len(join.op.inputs) < 2:
+    if join.name not in JOINS or len(join.op.inputs) < 2:
         return False
     rank = len(join.op.outputs[0].shape)
     dim = join.given(1, "dim", "axis", default=0)
@@ -111,7 +111,8 @@ def _find_model_call(scene: HazardContext, tensor: int) -> ModuleCall | None:
     return None
 
 
-MOVES = frozenset({"to", "cuda", "cpu", "clone", "detach", "float", "contiguous"})
+MOVES = operators_with("keeps_elements") | operators_with("keeps_weights")
+MOVES |= operators_with("moves_device")
 
 
 def _find_source(scene: HazardContext, call: ModuleCall) -> tuple[object, ...]:

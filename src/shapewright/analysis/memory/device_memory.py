@@ -138,7 +138,7 @@ def find_device_memory(
 ) -> DeviceMemory:
     """Return what is known of a GPU with so many gigabytes."""
     return DeviceMemory(
-        find_capacity(name, gigabytes),
+        _find_capacity(name, gigabytes),
         find_workspace(capability),
         rates=find_rates(name, gigabytes),
     )
@@ -149,7 +149,7 @@ def find_rates(name: str, gigabytes: int) -> DeviceRates | None:
     return RATES.get((name, gigabytes))
 
 
-def find_capacity(name: str, gigabytes: int) -> tuple[int, int]:
+def _find_capacity(name: str, gigabytes: int) -> tuple[int, int]:
     """Return the bytes that a GPU has, at least and at most."""
     known = CAPACITIES.get((name, gigabytes))
     if known is not None:

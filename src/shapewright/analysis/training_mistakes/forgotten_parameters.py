@@ -177,7 +177,9 @@ def find_repeated_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never receive a gradient."""
     for group in scene.training.optimizers:
-        if group.is_idle and not scene.training.outside and not group.never:
+        is_cleared = any(scene.observations("cleared-unused"))  # told by itself
+        is_idle = group.is_idle and not (scene.training.outside or group.never)
+        if is_idle and not is_cleared:
             yield _report_idle_steps(scene, group)
         if group.stepped is None or not group.never:
             continue

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import RehearsalContext
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     LOOPS,
@@ -25,7 +26,8 @@ STORING = ("append", "appendleft", "extend", "add", "insert", "update", "setdefa
 MOST_STEPS = 2
 """Assignments between a sum and the loss that a backward pass begins with."""
 
-VALUES = ("item", "detach", "numpy", "tolist", "float", "int", "len")
+VALUES = operators_with("leaves_graph") | operators_with("returns_python_value")
+VALUES |= {"float", "int", "len"}
 """Calls that return values without a graph."""
 
 
@@ -44,11 +46,11 @@ def find_keepers(
     for node in text.near(loop[1]):
         if not isinstance(node, LOOPS) or node.lineno != loop[1]:
             continue
-        made = _list_made(node, lines)
+        names = _list_names(node, lines)
         for statement in ast.walk(node):
             if not isinstance(statement, ast.stmt):
                 continue
-            for name in sorted(made):
+            for name in sorted(names):
                 if is_kept(statement, name):
                     yield name, text, statement
                     break
@@ -69,7 +71,7 @@ def _list_graph_lines(scene: RehearsalContext, file: str) -> set[int]:
     }
 
 
-def _list_made(loop: ast.AST, lines: set[int]) -> set[str]:
+def _list_names(loop: ast.AST, lines: set[int]) -> set[str]:
     """Return the names that a loop gives to tensors with a graph."""
     return {
         name

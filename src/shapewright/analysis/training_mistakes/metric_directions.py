@@ -32,7 +32,7 @@ TURNED = frozenset({"neg", "negative", "minus", "inv", "inverse", "worst", "hard
 """Words that turn a number round, or that ask for the worst one."""
 
 
-def read_direction(node: ast.expr) -> int:
+def _read_direction(node: ast.expr) -> int:
     """Return 1 for a number that rises in training, -1 for one that falls, else 0.
 
     Example: 1 for ``val_acc`` and ``metrics["accuracy"]``, -1 for ``dice_loss``.
@@ -84,7 +84,7 @@ def _find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
             named = [word.value for word in node.keywords if word.arg == "metrics"]
             metric = (node.args or named)[:1]
             wanted = {"min": -1, "max": 1}.get(met.name, 0)
-            if text is None or not metric or read_direction(metric[0]) != -wanted:
+            if text is None or not metric or _read_direction(metric[0]) != -wanted:
                 continue
             verb, way = ("fall", "rises") if wanted < 0 else ("rise", "falls")
             yield build_finding(
@@ -122,7 +122,7 @@ def _compare_with_best(text: SourceText, node: ast.If) -> Iterator[Finding]:
             and text.written(statement.value) == names[0]
             for statement in node.body
         )
-        way_of_new, way_of_best = read_direction(new), read_direction(best)
+        way_of_new, way_of_best = _read_direction(new), _read_direction(best)
         if not kept or way_of_new != -way or way_of_best == way:
             continue
         if _is_negated(text, test, node):

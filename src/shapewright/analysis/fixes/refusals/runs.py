@@ -36,7 +36,7 @@ MOST_CALLS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedLoss:
+class _ComparedLoss:
     """A loss that ran: where, and the shapes of its prediction and its target.
 
     `of_data` is True where its classes count what the program was given: steps,
@@ -68,7 +68,7 @@ class RunOutline:
     entry: Shape = ()
     earlier: tuple[Result, ...] = ()
     results: Mapping[Calls, tuple[Shape, ...]] = field(default_factory=dict)
-    losses: tuple[ComparedLoss, ...] = ()
+    losses: tuple[_ComparedLoss, ...] = ()
     of_rank: frozenset[tuple[str, int]] = frozenset()
     failing: frozenset[tuple[str, int]] = frozenset()
 
@@ -332,9 +332,9 @@ def _collect_rank_failures(program: Program) -> frozenset[tuple[str, int]]:
     return frozenset(lines)
 
 
-def _list_losses(context: HazardContext) -> tuple[ComparedLoss, ...]:
+def _list_losses(context: HazardContext) -> tuple[_ComparedLoss, ...]:
     """Return the losses of a run with a prediction and a target, each once."""
-    losses: dict[ComparedLoss, None] = {}
+    losses: dict[_ComparedLoss, None] = {}
     for call in context.calls:
         calls = _get_calls(call.op)
         if call.name not in ALL_LOSSES or calls is None or len(call.op.inputs) < 2:
@@ -345,5 +345,5 @@ def _list_losses(context: HazardContext) -> tuple[ComparedLoss, ...]:
             dims = [all(axis.data for axis in dim) for dim in call.dims[0] if dim]
             learned = not all(dims)  # some dim is what a layer made
             of_data = len(dims) == len(prediction) and dims[1] and learned
-        losses[ComparedLoss(calls, prediction, target, of_data)] = None
+        losses[_ComparedLoss(calls, prediction, target, of_data)] = None
     return tuple(losses)
