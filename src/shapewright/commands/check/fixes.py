@@ -17,7 +17,11 @@ from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program, fill_lazy_parts
 from shapewright.analysis.training_mistakes import find_mistakes
-from shapewright.findings.codes import MIXED_DEVICES, STATE_DICT_MISMATCH
+from shapewright.findings.codes import (
+    MIXED_DEVICES,
+    RESULT_DROPPED,
+    STATE_DICT_MISMATCH,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.inputs.python_files import read_source
 from shapewright.operators.failed_calls import Failure
@@ -70,7 +74,9 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     samples, context = None, None
     if trace.complete and all(place[:2] != gone[:2] for place in failures):
         findings = [*find_hazards(program), *_find_mistakes(program)]
+        unread = *gone[:2], RESULT_DROPPED  # as before: no fault of the edit
         warnings = _collect_places(findings, "warning")
+        warnings = tuple(place for place in warnings if place != unread)
         notes = _collect_places(findings, "note")
         context = HazardContext(program)
         samples = context.keeps_samples
