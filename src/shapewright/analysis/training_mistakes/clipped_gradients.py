@@ -47,7 +47,7 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
-@looks_for(SCALED_STEP)
+@looks_for(SCALED_STEP, of_whole_runs=True)
 def find_scaled_steps(scene: RehearsalContext) -> Iterator[Finding]:
     """Find optimizers that step directly after the backward pass of a scaled loss."""
     for met in scene.observations("scaled-step"):
