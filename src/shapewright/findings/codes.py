@@ -505,7 +505,7 @@ REPEATED_LAYER = _hazard("repeated-layer",
     "`[layer] * n`: one layer n times, whose weights all of them share",
     "`[Layer(...) for _ in range(n)]`", of_shapes=False)
 WEAK_MASK = _hazard("weak-mask",
-    "masked scores filled with about 0, which a softmax counts like others",
+    "masked scores that a softmax counts: filled with about 0, or masked after it",
     "`float(\"-inf\")` or `-1e9` as the fill", of_shapes=False)
 RESULT_DROPPED = _hazard("result-dropped",
     "a changed tensor that is thrown away: `x.masked_fill(mask, 0)` on its own",
@@ -528,6 +528,15 @@ TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
     "`loss - coefficient * entropy`", of_shapes=False)
+MIXED_REDUCTIONS = _hazard("mixed-reductions",
+    "a reconstruction that is summed, with a divergence that is averaged",
+    "`torch.sum` for both, or the mean over samples of both sums", of_shapes=False)
+FOCAL_ON_MEAN = _hazard("focal-on-mean",
+    "a focal factor of the mean over a batch, which weights no sample",
+    "`reduction=\"none\"` for the loss below it", of_shapes=False)
+WRAPPED_DIFFERENCE = _hazard("wrapped-difference",
+    "a difference of uint8 numbers: negative ones come out near 255",
+    "`a.float() - b.float()`", of_shapes=False)
 VARIANCE_AS_SCALE = _hazard("variance-as-scale",
     "noise scaled by `exp` of a log-variance: a variance, not a deviation",
     "`torch.exp(0.5 * logvar)`", of_shapes=False)

@@ -29,8 +29,11 @@ from shapewright.analysis.fixes.loss_term_edits import (
     suggest_detached_operand,
     suggest_fill,
     suggest_root_of_variance,
+    suggest_signed_operands,
     suggest_subtracted_entropy,
+    suggest_sum,
     suggest_two_letters,
+    suggest_unreduced_loss,
 )
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
@@ -93,6 +96,7 @@ from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
+    FOCAL_ON_MEAN,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
@@ -107,6 +111,7 @@ from shapewright.findings.codes import (
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
     MINIMIZED_ENTROPY,
+    MIXED_REDUCTIONS,
     MODEL_NOT_COPIED,
     NEVER_STEPPED,
     NOT_A_PARAMETER,
@@ -134,6 +139,7 @@ from shapewright.findings.codes import (
     VARIANCE_AS_SCALE,
     VIEW_MIXES_DIMS,
     WEAK_MASK,
+    WRAPPED_DIFFERENCE,
     WRONG_AXIS,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -476,6 +482,9 @@ WAYS: dict[str, Suggest] = {
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: suggest_mask_changes,
     WEAK_MASK: suggest_fill,
+    FOCAL_ON_MEAN: suggest_unreduced_loss,
+    MIXED_REDUCTIONS: suggest_sum,
+    WRAPPED_DIFFERENCE: suggest_signed_operands,
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,

@@ -23,8 +23,10 @@ from shapewright.analysis.hazards import dropped_results as dropped_results
 from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
+from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import loss_graphs as loss_graphs
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
+from shapewright.analysis.hazards import loss_scales as loss_scales
 from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
 from shapewright.analysis.hazards import mixing_views as mixing_views
