@@ -168,6 +168,7 @@ FILES = {
     "rehearsing/test_loss_targets.py": 10,
     "rehearsing/test_model_copies.py": 8,
     "rehearsing/test_noise_scales.py": 8,
+    "rehearsing/test_silent_mistakes.py": 10,
     "rehearsing/test_norm_statistics.py": 10,
     "rehearsing/test_pages_of_losses.py": 8,
     "rehearsing/test_policy_losses.py": 10,

@@ -70,6 +70,9 @@ AROUND = {
         "",
     ),
     "wrapped-difference": ("model = nn.Linear(3, 2)\n" + MODEL, "", ""),
+    "same-tensor-kept": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
+    "weights-not-tied": ("model = Reader()\n" + MODEL, "", ""),
+    "several-labels": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
     "unshifted-target": ("model = Reader()\n" + MODEL, "", ""),
     "unrelated-noise": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
     "advantage-with-graph": (

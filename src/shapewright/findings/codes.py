@@ -457,7 +457,7 @@ COMPARED_SCORES = _hazard("compared-scores",
     "scores compared with class labels: they are never equal",
     "`argmax`, or the indices of `max`")
 PAIRED_ROWS = _hazard("paired-rows",
-    "predictions flattened in another order than their targets",
+    "predictions in another order than their targets: flattened, or sorted by length",
     "`transpose` before one of the two is flattened")
 LAST_STEP = _hazard("last-step",
     "the last step of a bidirectional layer, where the backward direction began",
@@ -523,7 +523,7 @@ TERM_WITHOUT_GRAPH = _hazard("term-without-graph",
     "a term of a loss that follows from a comparison and trains nothing",
     "a differentiable measure: `relu(x - limit)`, a sigmoid", of_shapes=False)
 TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
-    "a distillation loss that also trains the teacher",
+    "a distillation loss that also trains the teacher; a siamese loss without `detach`",
     "`teacher_output.detach()`", of_shapes=False)
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
@@ -537,6 +537,15 @@ FOCAL_ON_MEAN = _hazard("focal-on-mean",
 WRAPPED_DIFFERENCE = _hazard("wrapped-difference",
     "a difference of uint8 numbers: negative ones come out near 255",
     "`a.float() - b.float()`", of_shapes=False)
+SAME_TENSOR_KEPT = _hazard("same-tensor-kept",
+    "a list of one tensor that is written in place: all entries are its last values",
+    "`states.append(state.clone())`", of_shapes=False)
+WEIGHTS_NOT_TIED = _hazard("weights-not-tied",
+    "weights that are said to be tied, and copied once",
+    "`decoder.weight = encoder.weight`", of_shapes=False)
+SEVERAL_LABELS = _hazard("several-labels",
+    "a cross entropy over classes that are decided one by one with a sigmoid",
+    "`nn.BCEWithLogitsLoss()`", of_shapes=False)
 VARIANCE_AS_SCALE = _hazard("variance-as-scale",
     "noise scaled by `exp` of a log-variance: a variance, not a deviation",
     "`torch.exp(0.5 * logvar)`", of_shapes=False)

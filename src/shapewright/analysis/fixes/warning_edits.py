@@ -43,6 +43,12 @@ from shapewright.analysis.fixes.shared_objects import (
     suggest_own_layers,
     suggest_part,
 )
+from shapewright.analysis.fixes.silent_edits import (
+    suggest_loss_of_each_class,
+    suggest_old_order,
+    suggest_rows_for_samples,
+    suggest_tied_weight,
+)
 from shapewright.analysis.fixes.step_edits import (
     suggest_earlier_clipping,
     suggest_frozen_mode,
@@ -126,6 +132,7 @@ from shapewright.findings.codes import (
     SAMPLER_WEIGHTS,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
+    SEVERAL_LABELS,
     SINGLE_CLASS,
     STATE_NOT_RESUMED,
     STATISTICS_NOT_COPIED,
@@ -139,6 +146,7 @@ from shapewright.findings.codes import (
     VARIANCE_AS_SCALE,
     VIEW_MIXES_DIMS,
     WEAK_MASK,
+    WEIGHTS_NOT_TIED,
     WRAPPED_DIFFERENCE,
     WRONG_AXIS,
 )
@@ -176,6 +184,24 @@ def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
 
 
 Suggest = Callable[[Program, Finding, SourceText, "ast.expr | ast.stmt"], Iterator[Fix]]
+
+
+def _combine(*ways: Suggest) -> Suggest:
+    """Return a function that suggests what the first of several others has."""
+
+    def suggest(
+        program: Program,
+        finding: Finding,
+        text: SourceText,
+        node: ast.expr | ast.stmt,
+    ) -> Iterator[Fix]:
+        for way in ways:
+            fixes = list(way(program, finding, text, node))
+            yield from fixes
+            if fixes:
+                return
+
+    return suggest
 
 
 def _find_op(program: Program, finding: Finding) -> Op | None:
@@ -475,7 +501,9 @@ def _suggest_arrow(
 
 
 WAYS: dict[str, Suggest] = {
-    OUTER_BROADCAST: _suggest_equal_ranks,
+    OUTER_BROADCAST: _combine(suggest_rows_for_samples, _suggest_equal_ranks),
+    WEIGHTS_NOT_TIED: suggest_tied_weight,
+    SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: _suggest_equal_shapes,
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
@@ -512,7 +540,7 @@ WAYS: dict[str, Suggest] = {
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
-    PAIRED_ROWS: suggest_one_order,
+    PAIRED_ROWS: _combine(suggest_old_order, suggest_one_order),
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
