@@ -158,6 +158,7 @@ FILES = {
     "guards/test_models.py": 3,
     "memory/test_what_if.py": 3,
     "memory/test_real_allocations.py": 3,
+    "rehearsing/test_carried_states.py": 8,
     "rehearsing/test_causal_masks.py": 8,
     "rehearsing/test_data_sets.py": 8,
     "rehearsing/test_dropped_results.py": 8,

@@ -22,7 +22,7 @@ CODES = (
     "count-not-read", "collated-list", "sampler-weights", "unused-split",
     "model-not-copied", "clipped-after-step", "clipped-scaled", "scheduler-unit",
     "statistics-not-frozen", "statistics-not-copied", "item-written",
-    "separate-draws", "state-not-resumed",
+    "separate-draws", "state-not-resumed", "state-of-other-samples",
 )  # fmt: skip
 
 RAISES = {

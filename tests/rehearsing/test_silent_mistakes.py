@@ -88,6 +88,10 @@ WRONG = {
         "state = torch.zeros(2, 6)\nfor step in range(5):\n    state[0] = x[step]\n"
         "    memory.append(state[0])\nloss = encoder(torch.stack(memory)).mean()\n"
         "memory.clear()"),
+    "frames": ("view-mixes-dims",
+        "frames = image.repeat(1, 5, 1, 1).view(40, 1, 8, 8)\n"
+        "features = net(frames).relu().flatten(1).view(5, 8, -1)\n"
+        "loss = features.cumsum(0).mean()"),
     "a copy": ("weights-not-tied",
         "if tie:\n    other.weight.data.copy_(encoder.weight.data)" + LOSS),
     "a new parameter": ("weights-not-tied",
@@ -113,6 +117,9 @@ RIGHT = {
                       "chosen = classify(x).softmax(1) > 0.5",
     "smoothed": "loss = criterion(classify(x), one_hot * 0.9 + 0.05)\n"
                 "sure = torch.sigmoid(classify(x)) > 0.5",
+    "frames": "frames = image.repeat(1, 5, 1, 1).view(40, 1, 8, 8)\n"
+              "features = net(frames).relu().flatten(1).view(8, 5, -1)\n"
+              "loss = features.transpose(0, 1).cumsum(0).mean()",
     "clones": "state = torch.zeros(6)\nfor step in range(5):\n"
               "    state.copy_(x[step])\n    memory.append(state.clone())\n"
               "loss = encoder(torch.stack(memory)).mean()\nmemory.clear()",

@@ -627,6 +627,9 @@ STATISTICS_NOT_COPIED = _mistake("statistics-not-copied",
 STATE_NOT_COPIED = _mistake("state-not-copied",
     "a best state that later steps change too, loaded at the end",
     "`copy.deepcopy(model.state_dict())`")
+STATE_OF_OTHER_SAMPLES = _mistake("state-of-other-samples",
+    "a recurrent state that goes from batch to batch of a shuffled loader",
+    "`model(x)`, which begins with a state of zeros")
 SAMPLER_WEIGHTS = _mistake("sampler-weights",
     "a sampler with other weights than one for each sample, such as one for each class",
     "`weights[labels]`: the weight of each sample's class")

@@ -45,6 +45,7 @@ from shapewright.analysis.fixes.shared_objects import (
 )
 from shapewright.analysis.fixes.silent_edits import (
     suggest_loss_of_each_class,
+    suggest_no_state,
     suggest_old_order,
     suggest_rows_for_samples,
     suggest_tied_weight,
@@ -135,6 +136,7 @@ from shapewright.findings.codes import (
     SEVERAL_LABELS,
     SINGLE_CLASS,
     STATE_NOT_RESUMED,
+    STATE_OF_OTHER_SAMPLES,
     STATISTICS_NOT_COPIED,
     STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
@@ -502,6 +504,7 @@ def _suggest_arrow(
 
 WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _combine(suggest_rows_for_samples, _suggest_equal_ranks),
+    STATE_OF_OTHER_SAMPLES: suggest_no_state,
     WEIGHTS_NOT_TIED: suggest_tied_weight,
     SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: _suggest_equal_shapes,
