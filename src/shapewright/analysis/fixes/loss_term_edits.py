@@ -199,8 +199,12 @@ def suggest_assigned_result(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `x = x.float()` in place of `x.float()`."""
-    value = get_changed_operand(node) if isinstance(node, ast.Call) else None
-    if value is None or not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call):
+        return
+    op = next((op for op in program.trace.ops if op.span == finding.span), None)
+    layer = program.layer(op) if op is not None else None
+    value = get_changed_operand(node, layer is not None)
+    if value is None:
         return
     new = f"{text.written(value)} = {text.written(node)}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

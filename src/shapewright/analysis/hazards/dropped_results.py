@@ -70,16 +70,19 @@ def _find_receiver(scene: HazardContext, call: OperatorCall) -> str | None:
     statement = text.parent(node)
     if not isinstance(statement, ast.Expr) or _is_for_show(text, statement):
         return None
-    value = get_changed_operand(node)
+    value = get_changed_operand(node, scene.program.layer(call.op) is not None)
     return text.line_of(value) if value is not None else None
 
 
-def get_changed_operand(node: ast.Call) -> ast.expr | None:
-    """Return `x` of `x.relu()`, `torch.relu(x)` and `F.relu(x)`, if it has a name."""
+def get_changed_operand(node: ast.Call, is_layer: bool) -> ast.expr | None:
+    """Return `x` of `x.relu()`, `torch.relu(x)`, `F.relu(x)` and, of a layer,
+    `self.relu(x)`, if it has a name.
+    """
     if not isinstance(node.func, ast.Attribute):
         return None
     value: ast.expr = node.func.value
-    if isinstance(value, ast.Name) and value.id in ("torch", "F", "functional"):
+    is_module = isinstance(value, ast.Name) and value.id in ("torch", "F", "functional")
+    if is_layer or is_module:
         if not node.args:
             return None
         value = node.args[0]
