@@ -42,6 +42,10 @@ OWN = {
     "parts of one batch":
         "state = None\nfor part in x.chunk(2, dim=1):\n"
         "    out, state = gru(part, state)\nh = out[:, -1]",
+    "two sequences": "_, state = gru(x[:, :3])\n"
+                     "out, _ = gru(y[:, :2, None].expand(-1, -1, 2), state)\n"
+                     "h = out[:, -1]",
+    "an encoder": "_, (s, c) = lstm(x)\nh = cell(y[:, :2], s[0])",
     "a cell": "h = torch.zeros(16, 4)\nfor step in range(6):\n"
               "    h = cell(x[:, step], h)",
     "two layers": "_, state = gru(x)\nout, _ = gru(x.flip(1), state)\nh = out[:, -1]",

@@ -52,6 +52,10 @@ RIGHT = {
     "measured": "begin = time.perf_counter()\nx.relu()\n"
                 "print(time.perf_counter() - begin)" + LOSS,
     "a model": "model.to('cpu')\nmodel.float()" + LOSS,
+    "a model of one weight":
+        "scale = nn.Linear(6, 6, bias=False)\nscale.double()\nscale.float()\n"
+        "loss = F.cross_entropy(model(scale(x)), y)",
+    "a model of doubles": "model.double()\nmodel.float()" + LOSS,
     "already there": "x.to('cpu')\nx.float()" + LOSS,
     "never read": "z = torch.zeros(3)\nz.relu()" + LOSS,
     "a reduction": "x.sum()" + LOSS,

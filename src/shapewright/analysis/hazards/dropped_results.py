@@ -14,7 +14,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import RESULT_DROPPED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.notebooks import is_notebook
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import get_called_name
 
 CHANGING = frozenset({
@@ -35,6 +35,16 @@ MEASURING = (
 """What a function has that runs calls for their time, or for their error."""
 
 
+OF_MODULES = frozenset({
+    "to", "type", "float", "double", "half", "bfloat16", "cuda",
+})  # fmt: skip
+"""Methods that a module has too, and that change it in place."""
+MODULE_METHODS = frozenset({
+    "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval",
+    "children", "modules", "apply",
+})  # fmt: skip
+
+
 @looks_for(RESULT_DROPPED)
 def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     """Find changed tensors that nobody reads, where the unchanged one is read."""
@@ -42,6 +52,8 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
         if call.op.span is None or call.name not in CHANGING or not call.op.inputs:
             continue
         if call.op.kind not in ("new", "copy", "view") or not call.op.outputs:
+            continue
+        if _is_of_module(scene, call):
             continue
         receiver = _find_receiver(scene, call)
         if receiver is None:
@@ -59,6 +71,35 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
             message,
             (read.op, f"`{receiver}` is read here, unchanged"),
         )
+
+
+def _is_of_module(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call is one of those by which `model.cuda()` moves a model."""
+    if call.name not in OF_MODULES:
+        return False
+    ops, at = scene.program.trace.ops, call.op.index
+    if any(
+        op.span == call.op.span and op.name == call.op.name
+        for op in (*ops[max(at - 1, 0) : at], *ops[at + 1 : at + 2])
+    ):
+        return True  # one for each parameter
+    place = scene.program.call_at(call.op.span)
+    receiver = get_receiver(place[1]) if place is not None else None
+    if place is None or receiver is None:
+        return True
+    return _is_module(place[0], place[0].written(receiver))
+
+
+def _is_module(text: SourceText, written: str) -> bool:
+    """Return whether the program calls an expression, or reads its parameters."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and text.written(node.func) == written:
+            return True
+        if not isinstance(node, ast.Attribute) or node.attr not in MODULE_METHODS:
+            continue
+        if text.written(node.value) == written:
+            return True
+    return False
 
 
 def _find_receiver(scene: HazardContext, call: OperatorCall) -> str | None:

@@ -53,6 +53,8 @@ def _find_carried(
         before = _find_earlier_call(scene, op)
         if before is None or _find_frame(before, met.place[0], lines) is None:
             continue
+        if op.module != before.module or not _is_trained_between(scene, before, op):
+            continue
         batches = [_find_batches(scene, call) for call in (op, before)]
         if not all(batches) or batches[0] & batches[1]:
             continue
@@ -71,6 +73,12 @@ def _find_carried(
             (op.span, "the state is read here"),
         )
     return None
+
+
+def _is_trained_between(scene: RehearsalContext, before: Op, op: Op) -> bool:
+    """Return whether a backward pass ended a batch between two calls."""
+    between = scene.program.trace.ops[before.index : op.index]
+    return any(call.name.endswith("backward") for call in between)
 
 
 def _find_frame(op: Op, file: str, lines: range) -> Span | None:
