@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 data = TensorDataset(torch.rand(32, 6), torch.randint(0, 3, (32,)))
-model = nn.Linear(6, 3)
+model, parts = nn.Linear(6, 3), nn.Module()
+parts.relu, parts.quick = nn.ReLU(), nn.ReLU(inplace=True)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
 
@@ -37,6 +38,7 @@ WRONG = {
     "masked": "x.masked_fill(mask, 0.0)" + LOSS,
     "a function": "torch.clamp(x, 0.1, 0.9)" + LOSS,
     "an activation": "h = model(x)\nF.relu(h)\nloss = F.cross_entropy(h, y)",
+    "a layer": "h = model(x)\nparts.relu(h)\nloss = (h.sum(1) - y).square().mean()",
     "a dtype": "x = x.double()\nif x.dim() == 2:\n    x.float()\n"
                "loss = F.cross_entropy(model.double()(x), y)",
     "detached": "h = model(x)\nh.detach()\nloss = F.cross_entropy(h, y)",
@@ -44,11 +46,16 @@ WRONG = {
 }  # fmt: skip
 RIGHT = {
     "in place": "x.masked_fill_(mask, 0.0)" + LOSS,
+    "a layer in place": "h = model(x)\nparts.quick(h)\nloss = F.cross_entropy(h, y)",
     "assigned": "x = x.masked_fill(mask, 0.0)" + LOSS,
     "a check": "try:\n    x.view(8, 6)\nexcept RuntimeError:\n    raise" + LOSS,
     "measured": "begin = time.perf_counter()\nx.relu()\n"
                 "print(time.perf_counter() - begin)" + LOSS,
     "a model": "model.to('cpu')\nmodel.float()" + LOSS,
+    "a model of one weight":
+        "scale = nn.Linear(6, 6, bias=False)\nscale.double()\nscale.float()\n"
+        "loss = F.cross_entropy(model(scale(x)), y)",
+    "a model of doubles": "model.double()\nmodel.float()" + LOSS,
     "already there": "x.to('cpu')\nx.float()" + LOSS,
     "never read": "z = torch.zeros(3)\nz.relu()" + LOSS,
     "a reduction": "x.sum()" + LOSS,
@@ -69,6 +76,13 @@ def test_a_result_that_is_thrown_away_is_found(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", RIGHT)
 def test_calls_that_change_or_show_are_quiet(name: str, tmp_path: Path) -> None:
     assert "result-dropped" not in find_codes(tmp_path, RIGHT[name])
+
+
+def test_the_result_of_a_layer_is_assigned(tmp_path: Path) -> None:
+    body = indent(WRONG["a layer"], "    ")
+    (finding,) = rehearsed(tmp_path, SCRIPT.format(body=body)).findings
+    assert "`h` stays as it was" in finding.message
+    assert finding.fixes[0].message == "`h = parts.relu(h)`"
 
 
 def test_the_edit_assigns_the_result(tmp_path: Path) -> None:

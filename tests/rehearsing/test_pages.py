@@ -23,7 +23,7 @@ CODES = (
     "model-not-copied", "clipped-after-step", "clipped-scaled", "scheduler-unit",
     "statistics-not-frozen", "statistics-not-copied", "item-written",
     "separate-draws", "state-not-resumed", "scheduler-of-replaced",
-    "metric-direction", "scaled-step", "count-not-reset",
+    "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
 )  # fmt: skip
 
 RAISES = {

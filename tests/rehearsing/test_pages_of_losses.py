@@ -56,6 +56,23 @@ AROUND = {
         "q = k = model(tokens)\nmask = mask[:, None]\n",
         "loss = weights.square().sum()\n",
     ),
+    "mixed-reductions": (
+        "model, decoder = nn.Linear(6, 16), nn.Linear(8, 6)\n"
+        "parameters = [*model.parameters(), *decoder.parameters()]\n"
+        "optimizer = torch.optim.SGD(parameters, lr=0.1)\n",
+        "mu, logvar = model(x).chunk(2, dim=1)\n"
+        "decoded = decoder(mu + torch.exp(0.5 * logvar) * torch.randn_like(mu))\n",
+        "",
+    ),
+    "focal-on-mean": (
+        "model = nn.Linear(6, 3)\n" + MODEL,
+        "labels = tokens[:, 0] % 3\n",
+        "",
+    ),
+    "wrapped-difference": ("model = nn.Linear(3, 2)\n" + MODEL, "", ""),
+    "same-tensor-kept": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
+    "weights-not-tied": ("model = Reader()\n" + MODEL, "", ""),
+    "several-labels": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
     "unshifted-target": ("model = Reader()\n" + MODEL, "", ""),
     "unrelated-noise": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
     "advantage-with-graph": (

@@ -96,3 +96,42 @@ def test_the_fill_is_named(tmp_path: Path) -> None:
     )
     assert finding.fixes[0].checked
     assert "-1e9" in finding.fixes[0].message or "-inf" in finding.fixes[0].message
+
+
+CAUSAL = (
+    "hidden = torch.triu(torch.ones(7, 7), 1) == 1; seen = torch.ones(7, 7).tril(); "
+)
+LATE = {
+    "filled": "weights = scores.softmax(-1).masked_fill(hidden, 0.0)",
+    "multiplied": "weights = F.softmax(scores, dim=-1) * seen",
+    "the mask first": "weights = seen * scores.softmax(-1)",
+    "dropped": "weights = F.dropout(scores.softmax(-1), 0.1, self.training) * seen",
+}
+LATE_AND_RIGHT = {
+    "hidden before": "scores = scores.masked_fill(hidden, -1e9); "
+                     "weights = scores.softmax(-1).masked_fill(hidden, 0.0)",
+    "divided by their sum": "weights = scores.softmax(-1) * seen; "
+                            "weights = weights / weights.sum(-1, keepdim=True)",
+    "no softmax": "weights = scores.sigmoid() * seen",
+    "hidden by a term": "weights = (scores + hidden * -1e9).softmax(-1) * seen",
+    "a window around each":
+        "weights = scores.softmax(-1) * torch.ones(7, 7).tril(2)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_causal_mask_behind_a_softmax_is_found(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(weights=CAUSAL + LATE[name]))
+    assert report.complete
+    (finding,) = [each for each in report.findings if each.code == "weak-mask"]
+    assert "has divided already" in finding.message
+    assert "masked_fill" in finding.fixes[0].message
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize("name", LATE_AND_RIGHT)
+def test_masks_that_are_made_good_are_quiet(name: str, tmp_path: Path) -> None:
+    text = SCRIPT.format(weights=CAUSAL + LATE_AND_RIGHT[name])
+    report = rehearsed(tmp_path, text)
+    assert report.complete
+    assert "weak-mask" not in [each.code for each in report.findings]

@@ -457,7 +457,7 @@ COMPARED_SCORES = _hazard("compared-scores",
     "scores compared with class labels: they are never equal",
     "`argmax`, or the indices of `max`")
 PAIRED_ROWS = _hazard("paired-rows",
-    "predictions flattened in another order than their targets",
+    "predictions in another order than their targets: flattened, or sorted by length",
     "`transpose` before one of the two is flattened")
 LAST_STEP = _hazard("last-step",
     "the last step of a bidirectional layer, where the backward direction began",
@@ -508,7 +508,7 @@ REPEATED_LAYER = _hazard("repeated-layer",
     "`[layer] * n`: one layer n times, whose weights all of them share",
     "`[Layer(...) for _ in range(n)]`", of_shapes=False)
 WEAK_MASK = _hazard("weak-mask",
-    "masked scores filled with about 0, which a softmax counts like others",
+    "masked scores that a softmax counts: filled with about 0, or masked after it",
     "`float(\"-inf\")` or `-1e9` as the fill", of_shapes=False)
 RESULT_DROPPED = _hazard("result-dropped",
     "a changed tensor that is thrown away: `x.masked_fill(mask, 0)` on its own",
@@ -526,11 +526,29 @@ TERM_WITHOUT_GRAPH = _hazard("term-without-graph",
     "a term of a loss that follows from a comparison and trains nothing",
     "a differentiable measure: `relu(x - limit)`, a sigmoid", of_shapes=False)
 TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
-    "a distillation loss that also trains the teacher",
+    "a distillation loss that also trains the teacher; a siamese loss without `detach`",
     "`teacher_output.detach()`", of_shapes=False)
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
     "`loss - coefficient * entropy`", of_shapes=False)
+MIXED_REDUCTIONS = _hazard("mixed-reductions",
+    "a reconstruction that is summed, with a divergence that is averaged",
+    "`torch.sum` for both, or the mean over samples of both sums", of_shapes=False)
+FOCAL_ON_MEAN = _hazard("focal-on-mean",
+    "a focal factor of the mean over a batch, which weights no sample",
+    "`reduction=\"none\"` for the loss below it", of_shapes=False)
+WRAPPED_DIFFERENCE = _hazard("wrapped-difference",
+    "a difference of uint8 numbers: negative ones come out near 255",
+    "`a.float() - b.float()`", of_shapes=False)
+SAME_TENSOR_KEPT = _hazard("same-tensor-kept",
+    "a list of one tensor that is written in place: all entries are its last values",
+    "`states.append(state.clone())`", of_shapes=False)
+WEIGHTS_NOT_TIED = _hazard("weights-not-tied",
+    "weights that are said to be tied, and copied once",
+    "`decoder.weight = encoder.weight`", of_shapes=False)
+SEVERAL_LABELS = _hazard("several-labels",
+    "a cross entropy over classes that are decided one by one with a sigmoid",
+    "`nn.BCEWithLogitsLoss()`", of_shapes=False)
 VARIANCE_AS_SCALE = _hazard("variance-as-scale",
     "noise scaled by `exp` of a log-variance: a variance, not a deviation",
     "`torch.exp(0.5 * logvar)`", of_shapes=False)
@@ -618,6 +636,9 @@ STATISTICS_NOT_COPIED = _mistake("statistics-not-copied",
 STATE_NOT_COPIED = _mistake("state-not-copied",
     "a best state that later steps change too, loaded at the end",
     "`copy.deepcopy(model.state_dict())`")
+STATE_OF_OTHER_SAMPLES = _mistake("state-of-other-samples",
+    "a recurrent state that goes from batch to batch of a shuffled loader",
+    "`model(x)`, which begins with a state of zeros")
 SAMPLER_WEIGHTS = _mistake("sampler-weights",
     "a sampler with other weights than one for each sample, such as one for each class",
     "`weights[labels]`: the weight of each sample's class")

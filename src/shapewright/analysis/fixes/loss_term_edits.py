@@ -5,18 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.hazards.dropped_results import get_changed_operand
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_called_name, iter_assignments
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
 
 
 def suggest_fill(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `float("-inf")` as the number that hides scores."""
+    if "has divided" in finding.message:
+        yield from _suggest_earlier_mask(finding, text, node)
+        return
     if not isinstance(node, ast.Call):
         return
     values = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -26,6 +34,73 @@ def suggest_fill(
         if isinstance(constant, int | float) and not isinstance(constant, bool):
             new = 'float("-inf")'
             yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+
+
+def _suggest_earlier_mask(
+    finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to hide the scores before their softmax, by the mask that came later."""
+    softmax = text.node(finding.related[0].span)
+    if not isinstance(softmax, ast.Call) or not isinstance(softmax.func, ast.Attribute):
+        return
+    method = get_called_name(softmax) == "softmax" and get_dotted_name(
+        softmax.func.value
+    ) not in ("torch", "F", "nn.functional", "torch.nn.functional")
+    if not method and not softmax.args:
+        return
+    scores = softmax.func.value if method else softmax.args[0]
+    masks = []
+    if isinstance(node, ast.Call) and get_called_name(node).startswith("masked_fill"):
+        masks = [text.written(value) for value in node.args[:1]]
+    elif isinstance(node, ast.BinOp):
+        masks = [f"{text.written(side)} == 0" for side in (node.right, node.left)]
+    for mask in masks:
+        filled = f'.masked_fill({mask}, float("-inf"))'
+        yield append_method(text, scores, filled)
+
+
+def suggest_unreduced_loss(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `reduction="none"` for the loss that a focal factor is made of."""
+    span = finding.related[0].span
+    op = next((op for op in program.trace.ops if op.span == span), None)
+    layer = program.layer(op) if op is not None else None
+    built = program.built.get(layer.path) if layer is not None else None
+    place = program.call_at(built.span if built is not None else span)
+    if place is None:
+        return
+    where, call = place
+    values = [word.value for word in call.keywords if word.arg == "reduction"]
+    new = 'reduction="none"'
+    for value in values[:1]:
+        yield Fix("fits", f"`{new}`", (Edit(where.span(value), '"none"'),))
+    if not values:
+        yield with_keyword(where, call, new)
+
+
+def suggest_sum(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `sum` for the mean of a divergence whose reconstruction is summed."""
+    if not isinstance(node, ast.Call) or get_called_name(node) != "mean":
+        return
+    written, name = text.written(node), text.written(node.func)
+    if name.endswith("mean"):
+        new = f"{name[: -len('mean')]}sum{written[len(name) :]}"
+        yield Fix("fits", "`sum` for `mean`", (Edit(text.span(node), new),))
+
+
+def suggest_signed_operands(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `a.float() - b.float()` for a difference of bytes."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+        return
+    edits: list[Edit] = []
+    for side in (node.left, node.right):
+        edits += append_method(text, side, ".float()").edits
+    yield Fix("fits", "`.float()` for both", tuple(edits))
 
 
 def suggest_detached_operand(
@@ -124,8 +199,12 @@ def suggest_assigned_result(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `x = x.float()` in place of `x.float()`."""
-    value = get_changed_operand(node) if isinstance(node, ast.Call) else None
-    if value is None or not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call):
+        return
+    op = next((op for op in program.trace.ops if op.span == finding.span), None)
+    layer = program.layer(op) if op is not None else None
+    value = get_changed_operand(node, layer is not None)
+    if value is None:
         return
     new = f"{text.written(value)} = {text.written(node)}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

@@ -29,8 +29,11 @@ from shapewright.analysis.fixes.loss_term_edits import (
     suggest_detached_operand,
     suggest_fill,
     suggest_root_of_variance,
+    suggest_signed_operands,
     suggest_subtracted_entropy,
+    suggest_sum,
     suggest_two_letters,
+    suggest_unreduced_loss,
 )
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
@@ -49,6 +52,13 @@ from shapewright.analysis.fixes.shared_objects import (
     suggest_model_copy,
     suggest_own_layers,
     suggest_part,
+)
+from shapewright.analysis.fixes.silent_edits import (
+    suggest_loss_of_each_class,
+    suggest_no_state,
+    suggest_old_order,
+    suggest_rows_for_samples,
+    suggest_tied_weight,
 )
 from shapewright.analysis.fixes.step_edits import (
     suggest_earlier_clipping,
@@ -105,6 +115,7 @@ from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
+    FOCAL_ON_MEAN,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
@@ -121,6 +132,7 @@ from shapewright.findings.codes import (
     MEAN_OVER_SAMPLES,
     METRIC_DIRECTION,
     MINIMIZED_ENTROPY,
+    MIXED_REDUCTIONS,
     MODEL_NOT_COPIED,
     NEVER_STEPPED,
     NOT_A_PARAMETER,
@@ -137,8 +149,10 @@ from shapewright.findings.codes import (
     SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
+    SEVERAL_LABELS,
     SINGLE_CLASS,
     STATE_NOT_RESUMED,
+    STATE_OF_OTHER_SAMPLES,
     STATISTICS_NOT_COPIED,
     STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
@@ -150,6 +164,8 @@ from shapewright.findings.codes import (
     VARIANCE_AS_SCALE,
     VIEW_MIXES_DIMS,
     WEAK_MASK,
+    WEIGHTS_NOT_TIED,
+    WRAPPED_DIFFERENCE,
     WRONG_AXIS,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -186,6 +202,24 @@ def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
 
 
 Suggest = Callable[[Program, Finding, SourceText, "ast.expr | ast.stmt"], Iterator[Fix]]
+
+
+def _combine(*ways: Suggest) -> Suggest:
+    """Return a function that suggests what the first of several others has."""
+
+    def suggest(
+        program: Program,
+        finding: Finding,
+        text: SourceText,
+        node: ast.expr | ast.stmt,
+    ) -> Iterator[Fix]:
+        for way in ways:
+            fixes = list(way(program, finding, text, node))
+            yield from fixes
+            if fixes:
+                return
+
+    return suggest
 
 
 def _find_op(program: Program, finding: Finding) -> Op | None:
@@ -485,13 +519,19 @@ def _suggest_arrow(
 
 
 WAYS: dict[str, Suggest] = {
-    OUTER_BROADCAST: _suggest_equal_ranks,
+    OUTER_BROADCAST: _combine(suggest_rows_for_samples, _suggest_equal_ranks),
+    STATE_OF_OTHER_SAMPLES: suggest_no_state,
+    WEIGHTS_NOT_TIED: suggest_tied_weight,
+    SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: _suggest_equal_shapes,
     LOST_BATCH: _suggest_squeezed_dim,
     LOSS_INPUT: suggest_loss_edits,
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: suggest_mask_changes,
     WEAK_MASK: suggest_fill,
+    FOCAL_ON_MEAN: suggest_unreduced_loss,
+    MIXED_REDUCTIONS: suggest_sum,
+    WRAPPED_DIFFERENCE: suggest_signed_operands,
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
@@ -519,7 +559,7 @@ WAYS: dict[str, Suggest] = {
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
-    PAIRED_ROWS: suggest_one_order,
+    PAIRED_ROWS: _combine(suggest_old_order, suggest_one_order),
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,

@@ -23,8 +23,10 @@ from shapewright.analysis.hazards import dropped_results as dropped_results
 from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
+from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import loss_graphs as loss_graphs
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
+from shapewright.analysis.hazards import loss_scales as loss_scales
 from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
 from shapewright.analysis.hazards import mixing_views as mixing_views
@@ -34,11 +36,14 @@ from shapewright.analysis.hazards import policy_losses as policy_losses
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards import repeated_layers as repeated_layers
+from shapewright.analysis.hazards import reused_tensors as reused_tensors
 from shapewright.analysis.hazards import row_indices as row_indices
 from shapewright.analysis.hazards import self_similarities as self_similarities
+from shapewright.analysis.hazards import several_labels as several_labels
 from shapewright.analysis.hazards import single_scores as single_scores
 from shapewright.analysis.hazards import state_dicts as state_dicts
 from shapewright.analysis.hazards import target_values as target_values
+from shapewright.analysis.hazards import tied_weights as tied_weights
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import CODES, Looker, list_lookers

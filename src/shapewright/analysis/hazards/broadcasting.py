@@ -20,6 +20,7 @@ from shapewright.analysis.hazards.context import (
     LOSSES,
     HazardContext,
 )
+from shapewright.analysis.hazards.sample_coefficients import find_scaled_columns
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims
 from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, get_length
@@ -188,6 +189,7 @@ def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
 @looks_for(OUTER_BROADCAST)
 def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls that pair the samples of a tensor with those of another."""
+    yield from find_scaled_columns(scene)
     seen = set()
     for call in scene.calls:
         loss = call.name in LOSSES

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_inputs import LINEAR, PASSING
+from shapewright.analysis.hazards.sorted_batches import find_sorted_batches
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -117,8 +118,9 @@ def _has_used_indices(scene: HazardContext, call: OperatorCall) -> bool:
 @looks_for(PAIRED_ROWS)
 def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
     """Find losses whose rows count steps, then samples, and whose targets count
-    samples, then steps.
+    samples, then steps; and rows that stay in the order of their lengths.
     """
+    yield from find_sorted_batches(scene)
     for call in scene.calls:
         if call.name not in LOSSES or len(call.dims) < 2 or call.op.span is None:
             continue

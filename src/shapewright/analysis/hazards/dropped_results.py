@@ -15,7 +15,7 @@ from shapewright.findings.codes import RESULT_DROPPED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.notebooks import is_notebook
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import get_called_name
 
 CHANGING = (
@@ -34,6 +34,16 @@ MEASURING = (
 """What a function has that runs calls for their time, or for their error."""
 
 
+OF_MODULES = frozenset({
+    "to", "type", "float", "double", "half", "bfloat16", "cuda",
+})  # fmt: skip
+"""Methods that a module has too, and that change it in place."""
+MODULE_METHODS = frozenset({
+    "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval",
+    "children", "modules", "apply",
+})  # fmt: skip
+
+
 @looks_for(RESULT_DROPPED)
 def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     """Find changed tensors that nobody reads, where the unchanged one is read."""
@@ -41,6 +51,8 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
         if call.op.span is None or call.name not in CHANGING or not call.op.inputs:
             continue
         if call.op.kind not in ("new", "copy", "view") or not call.op.outputs:
+            continue
+        if _is_of_module(scene, call):
             continue
         receiver = _find_receiver(scene, call)
         if receiver is None:
@@ -60,6 +72,35 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
+def _is_of_module(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call is one of those by which `model.cuda()` moves a model."""
+    if call.name not in OF_MODULES:
+        return False
+    ops, at = scene.program.trace.ops, call.op.index
+    if any(
+        op.span == call.op.span and op.name == call.op.name
+        for op in (*ops[max(at - 1, 0) : at], *ops[at + 1 : at + 2])
+    ):
+        return True  # one for each parameter
+    place = scene.program.call_at(call.op.span)
+    receiver = get_receiver(place[1]) if place is not None else None
+    if place is None or receiver is None:
+        return True
+    return _is_module(place[0], place[0].written(receiver))
+
+
+def _is_module(text: SourceText, written: str) -> bool:
+    """Return whether the program calls an expression, or reads its parameters."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and text.written(node.func) == written:
+            return True
+        if not isinstance(node, ast.Attribute) or node.attr not in MODULE_METHODS:
+            continue
+        if text.written(node.value) == written:
+            return True
+    return False
+
+
 def _find_receiver(scene: HazardContext, call: OperatorCall) -> str | None:
     """Return the expression that a call on a line of its own is meant to change."""
     place = scene.program.call_at(call.op.span)
@@ -69,16 +110,19 @@ def _find_receiver(scene: HazardContext, call: OperatorCall) -> str | None:
     statement = text.parent(node)
     if not isinstance(statement, ast.Expr) or _is_for_show(text, statement):
         return None
-    value = get_changed_operand(node)
+    value = get_changed_operand(node, scene.program.layer(call.op) is not None)
     return text.line_of(value) if value is not None else None
 
 
-def get_changed_operand(node: ast.Call) -> ast.expr | None:
-    """Return `x` of `x.relu()`, `torch.relu(x)` and `F.relu(x)`, if it has a name."""
+def get_changed_operand(node: ast.Call, is_layer: bool) -> ast.expr | None:
+    """Return `x` of `x.relu()`, `torch.relu(x)`, `F.relu(x)` and, of a layer,
+    `self.relu(x)`, if it has a name.
+    """
     if not isinstance(node.func, ast.Attribute):
         return None
     value: ast.expr = node.func.value
-    if isinstance(value, ast.Name) and value.id in ("torch", "F", "functional"):
+    is_module = isinstance(value, ast.Name) and value.id in ("torch", "F", "functional")
+    if is_layer or is_module:
         if not node.args:
             return None
         value = node.args[0]

@@ -13,6 +13,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_terms,
     iter_losses,
 )
+from shapewright.analysis.hazards.siamese_losses import find_pulled_targets
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
     TEACHER_WITH_GRAPH,
@@ -140,7 +141,10 @@ def _report_term(scene: HazardContext, call: OperatorCall) -> Finding:
 
 @looks_for(TEACHER_WITH_GRAPH)
 def find_trained_teachers(scene: HazardContext) -> Iterator[Finding]:
-    """Find losses of a student that send gradients into its teacher."""
+    """Find losses of a student that send gradients into its teacher, and losses that
+    pull the target of a siamese network.
+    """
+    yield from find_pulled_targets(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.op.span is None or call.op.span in seen or len(call.op.inputs) < 2:

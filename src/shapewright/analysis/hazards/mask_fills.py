@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.causal_masks import HIDES
+from shapewright.analysis.hazards.causal_masks import HIDES, find_true_offsets
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import REARRANGING, find_ancestors
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -28,7 +28,10 @@ NEUTRAL = frozenset({"isnan", "isinf", "isfinite"})
 
 @looks_for(WEAK_MASK)
 def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
-    """Find products of queries and keys that are filled with about zero."""
+    """Find products of queries and keys that are filled with about zero, and causal
+    masks behind their softmax.
+    """
+    yield from _find_late_masks(scene)
     for call in scene.calls:
         if call.op.span is None or not call.op.inputs:
             continue
@@ -57,6 +60,74 @@ def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
             message,
             (softmax.op, "the softmax counts them here"),
         )
+
+
+def _find_late_masks(scene: HazardContext) -> Iterator[Finding]:
+    """Find causal masks that set weights to 0 which a softmax has divided already."""
+    for call in scene.calls:
+        if call.op.span is None or len(call.op.inputs) < 2:
+            continue
+        weights, mask = _find_zeroed(call)
+        if weights is None or mask is None:
+            continue
+        offsets = find_true_offsets(scene, mask)
+        if call.name in MULTIPLICATIONS and offsets is not None:
+            offsets = offsets.invert()
+        if offsets is None or offsets.side != "future" or offsets.last != 1:
+            continue
+        softmax = _find_softmax_before(scene, weights)
+        if softmax is None or not _is_only_multiplied(scene, call):
+            continue
+        message = (
+            f"the causal mask sets weights to 0 that `{softmax.name}` has divided"
+            " already: later keys are still in the sum, so the weights do not sum to"
+            " one, and each output depends on later places"
+        )
+        yield scene.finding(
+            WEAK_MASK, call.op, message, (softmax.op, "the softmax counts them here")
+        )
+
+
+def _find_zeroed(call: OperatorCall) -> tuple[Fact | None, Fact | None]:
+    """Return what a call sets to 0 in part, and the mask that says where."""
+    first, second = call.op.inputs[:2]
+    if call.name in FILLS:
+        return (first, second) if call.given(2, "value") == 0 else (None, None)
+    if call.name in MULTIPLICATIONS:
+        return (first, second) if first.requires_grad else (second, first)
+    return None, None
+
+
+def _find_softmax_before(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the softmax that made weights of scores which no mask hides, or None."""
+    softmax = None
+    for _ in range(12):
+        call = scene.maker(fact)
+        if call is None or not call.op.inputs:
+            return None
+        if softmax is None and call.name == "softmax":
+            softmax = call
+        elif softmax is not None and call.name in PRODUCTS:
+            return softmax if len(call.op.inputs) >= 2 else None
+        elif call.name not in SCALING | {"dropout"} or len(call.op.inputs) > 1:
+            return None
+        fact = call.op.inputs[0]
+    return None
+
+
+def _is_only_multiplied(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether weights meet values as they are, with no sum to divide them by."""
+    fact, is_met = call.op.outputs[0], False
+    for _ in range(3):
+        users = scene.users.get(fact.tensor, [])
+        is_met = is_met or any(user.name in PRODUCTS for user in users)
+        onward = [u for u in users if u.name in {"dropout", "to", "contiguous"}]
+        if any(u.name not in PRODUCTS and u not in onward for u in users):
+            return False
+        if not onward:
+            break
+        fact = onward[0].op.outputs[0]
+    return is_met
 
 
 def _find_fill(scene: HazardContext, call: OperatorCall) -> float | None:

@@ -82,7 +82,7 @@ def make_dims(shape: tuple[int, ...], kind: Kind = "unknown") -> Dims:
 def resize_dim(dim: Dim, size: int) -> Dim:
     """Return a dim with the same axis but another size."""
     first = dim[0]
-    if len(dim) == 1 and first.size == size:
+    if prod(axis.size for axis in dim) == size:
         return dim
     data = any(axis.data for axis in dim)
     source = first if len(dim) == 1 else None

@@ -8,7 +8,12 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import IterableDataset, Subset, WeightedRandomSampler
+from torch.utils.data import (
+    IterableDataset,
+    RandomSampler,
+    Subset,
+    WeightedRandomSampler,
+)
 
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.memo import INPLACE
@@ -86,6 +91,7 @@ class DataFacts:
         """Note that a pass over a loader begins."""
         key = id(batches.dataset), place
         self.last.pop(id(batches), None)  # of a pass that is no more
+        self._note_order(batches.loader, place)
         if key not in self.passes:
             self.passes[key] = _Pass(batches, place)
             self._look_at_weights(batches.loader, place)
@@ -119,6 +125,12 @@ class DataFacts:
         if count != size and size > 0:
             name = f"{type(loader.dataset).__name__} {count} {size}"
             self.meet("sampler-weights", place, None, name)
+
+    def _note_order(self, loader: Any, place: Place) -> None:
+        """Note a pass over a loader that puts its samples in a random order."""
+        here = self.run.here()
+        if isinstance(loader.sampler, RandomSampler) and here[0]:
+            self.meet("shuffled", here, place, type(loader.dataset).__name__)
 
     def look_at_items(self, batches: list[tuple[int, int]], passes: list[Any]) -> None:
         """Note data sets that write in place to what they store and return.

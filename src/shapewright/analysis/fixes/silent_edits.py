@@ -1,0 +1,92 @@
+"""Edits for mistakes of which a run shows nothing: weights that are not tied, rows in
+another order, numbers of samples that meet columns, losses of several labels.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.tied_weights import find_copied_pair
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+OF_EACH_CLASS = {
+    "CrossEntropyLoss": "BCEWithLogitsLoss",
+    "cross_entropy": "binary_cross_entropy_with_logits",
+}
+"""The loss that decides about each class by itself."""
+
+
+def suggest_tied_weight(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `decoder.weight = encoder.weight` for a copy of its values."""
+    if not isinstance(node, ast.expr | ast.stmt):
+        return
+    statement = text.statement_of(node)
+    pair = find_copied_pair(statement)
+    if pair is not None:
+        new = " = ".join(text.written(side) for side in pair)
+        yield Fix("fits", f"`{new}`", (Edit(text.span(statement), new),))
+
+
+def suggest_loss_of_each_class(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the binary loss of logits for a cross entropy."""
+    op = next((op for op in program.trace.ops if op.span == finding.span), None)
+    layer = program.layer(op) if op is not None else None
+    built = program.built.get(layer.path) if layer is not None else None
+    place = program.call_at(built.span if built is not None else finding.span)
+    if place is None:
+        return
+    where, call = place
+    name, written = get_called_name(call), where.written(call.func)
+    other = OF_EACH_CLASS.get(name)
+    if other is not None and written.endswith(name):
+        new = f"{written[: -len(name)]}{other}"
+        yield Fix("fits", f"`{new}`", (Edit(where.span(call.func), new),))
+
+
+def suggest_old_order(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to put rows back that were sorted, where their function returns them."""
+    function = text.around(node, ast.FunctionDef)
+    if not isinstance(node, ast.Subscript) or function is None:
+        return
+    order = text.written(node.slice)
+    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
+    value = returns[0].value if len(returns) == 1 else None
+    if value is not None and not isinstance(value, ast.Tuple):
+        yield append_method(text, value, f"[{order}.argsort()]")
+
+
+def suggest_rows_for_samples(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `.view(-1, 1, 1, 1)` for one number for each image."""
+    if "it scales columns" not in finding.message or not isinstance(node, ast.BinOp):
+        return
+    op = next((op for op in program.trace.ops if op.span == finding.span), None)
+    if op is None or len(op.inputs) != 2:
+        return
+    for side, fact in zip((node.left, node.right), op.inputs, strict=True):
+        if fact.ndim == 1:
+            ndim = max(other.ndim for other in op.inputs)
+            yield append_method(text, side, f".view(-1{', 1' * (ndim - 1)})")
+
+
+def suggest_no_state(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the call of a model without the state of the batch before."""
+    if not isinstance(node, ast.Call) or len(node.args) != 2 or node.keywords:
+        return
+    if isinstance(node.args[1], ast.Name | ast.Attribute | ast.Tuple):
+        new = f"{text.written(node.func)}({text.written(node.args[0])})"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

@@ -1,0 +1,91 @@
+"""Find differences of unsigned bytes that are used as if they could be negative.
+
+`a - b` of bytes is right where `b` is never larger: a maximum and what it is of, a mask
+and a part of it. So nothing is said of masks and extremes, and the result must be read
+as a number with a sign: made a float, or its amount taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import REARRANGING
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import WRAPPED_DIFFERENCE, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+DIFFERENCES = frozenset({"-", "sub", "subtract", "-=", "sub_", "diff"})
+SIGNED = frozenset({
+    "float", "double", "half", "int", "short", "to", "type", "abs", "/", "div",
+    "true_divide", "mean", "std",
+})  # fmt: skip
+"""Calls that read a number with a sign."""
+BOUNDED = operators_with("finds_extremes") | {
+    "maximum", "minimum", "max_pool2d", "clamp", "where", "cummax", "cummin", "floor",
+    "bitwise_and", "&", "|", "^", "bitwise_or", "*", "mul", "fmod", "remainder", "%",
+    "//", "one_hot", "masked_fill", "erode", "<", ">", "<=", ">=", "==", "!=",
+}  # fmt: skip
+"""Calls whose result is known to be above or below another tensor, or is a mask."""
+FARTHEST = 6
+
+
+@looks_for(WRAPPED_DIFFERENCE)
+def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
+    """Find differences of bytes that are read as numbers with a sign."""
+    for call in scene.calls:
+        if call.name not in DIFFERENCES or call.op.span is None or not call.op.outputs:
+            continue
+        kinds = {fact.dtype for fact in (*call.op.inputs, *call.op.outputs)}
+        pair = len(call.op.inputs) == (1 if call.name == "diff" else 2)
+        if kinds != {"uint8"} or not pair:
+            continue
+        if any(_is_bounded(scene, fact) for fact in call.op.inputs):
+            continue
+        use = _find_signed_use(scene, call)
+        if use is None:
+            continue
+        message = (
+            f"{scene.operation(call.op)} of {' and '.join(scene.words(call.op))} is a"
+            " difference of uint8 numbers, which has no sign: -1 comes out as 255"
+        )
+        yield scene.finding(
+            WRAPPED_DIFFERENCE,
+            call.op,
+            message,
+            (use.op, f"`{use.name}` reads it as a number with a sign"),
+        )
+
+
+def _is_bounded(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor is a mask, or an extreme of others."""
+    for _ in range(FARTHEST):
+        call = scene.maker(fact)
+        if call is None or not call.op.inputs:
+            return False
+        if call.name in BOUNDED or call.op.inputs[0].dtype == "bool":
+            return True
+        if call.name not in REARRANGING and call.name != "[]":
+            return False
+        fact = call.op.inputs[0]
+    return False
+
+
+def _find_signed_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+    """Return the call that reads a difference as a number with a sign, or None."""
+    fact = call.op.outputs[0]
+    for _ in range(FARTHEST):
+        users = [
+            u for u in scene.users.get(fact.tensor, ()) if u.op.index > call.op.index
+        ]
+        for user in users:
+            out = user.op.outputs[0].dtype if user.op.outputs else "uint8"
+            if user.name in SIGNED and (out.startswith("float") or user.name == "abs"):
+                return user
+        onward = [u for u in users if u.name in REARRANGING | {"[]", "stack", "cat"}]
+        if not onward or not onward[0].op.outputs:
+            return None
+        fact = onward[0].op.outputs[0]
+    return None

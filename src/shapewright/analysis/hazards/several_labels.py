@@ -1,0 +1,87 @@
+"""Find a cross entropy over classes of which several are true at once.
+
+Soft targets are right: mixed images, a teacher's probabilities. So the program must
+decide for each class by itself elsewhere: a sigmoid of the same scores, a threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import SEVERAL_LABELS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.record.ops import Fact
+
+THRESHOLDS = frozenset({">", ">=", "gt", "ge", "<", "<=", "lt", "le", "round"})
+SOFT = frozenset({"softmax", "lerp", "one_hot", "log_softmax", "exp"})
+FARTHEST = 6
+
+
+@looks_for(SEVERAL_LABELS)
+def find_several_labels(scene: HazardContext) -> Iterator[Finding]:
+    """Find cross entropies of scores that are decided upon one by one elsewhere."""
+    decided = list(_iter_decided(scene))
+    seen: set[object] = set()
+    for call in scene.calls if decided else ():
+        if call.name != "cross_entropy" or len(call.op.inputs) < 2:
+            continue
+        scores, target = call.op.inputs[:2]
+        if call.op.span is None or call.op.span in seen or scores.ndim < 2:
+            continue
+        soft = target.dtype.startswith("float") and target.shape == scores.shape
+        if not soft or scores.shape[1] < 2 or _is_mixed(scene, target):
+            continue
+        place = _get_maker(scene, scores)
+        sigmoid = next((c for where, c in decided if where == place), None)
+        if place is None or sigmoid is None:
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"{scene.operation(call.op)} makes the {scores.shape[1]} classes compete,"
+            f" but {scene.words(sigmoid.op)[0]} is decided class by class with a"
+            " sigmoid: several may be true at once"
+        )
+        yield scene.finding(
+            SEVERAL_LABELS,
+            call.op,
+            message,
+            (sigmoid.op, "each class has a threshold of its own here"),
+        )
+
+
+def _iter_decided(
+    scene: HazardContext,
+) -> Iterator[tuple[tuple[str, object], OperatorCall]]:
+    """Yield the places that make scores of which sigmoids meet a threshold."""
+    for call in scene.calls:
+        if call.name != "sigmoid" or not call.op.outputs or call.op.span is None:
+            continue
+        fact = call.op.outputs[0]
+        for _ in range(FARTHEST):
+            users = scene.users.get(fact.tensor, ())
+            if any(u.name in THRESHOLDS and len(u.op.inputs) == 1 for u in users):
+                place = _get_maker(scene, call.op.inputs[0])
+                if place is not None and call.shape[-1] > 1:
+                    yield place, call
+                break
+            onward = [u for u in users if u.name in ("cpu", "detach", "to", "[]")]
+            if not onward:
+                break
+            fact = onward[0].op.outputs[0]
+
+
+def _get_maker(scene: HazardContext, fact: Fact) -> tuple[str, object] | None:
+    """Return the module and the line of the call that made scores."""
+    maker = scene.maker(find_base(scene, fact))
+    if maker is None or maker.op.span is None or not maker.op.module:
+        return None
+    return maker.op.module, maker.op.span
+
+
+def _is_mixed(scene: HazardContext, target: Fact) -> bool:
+    """Return whether a target is made of probabilities or of classes."""
+    calls = find_ancestors(scene, target, 24).values()
+    return any(call.name in SOFT for call in calls)

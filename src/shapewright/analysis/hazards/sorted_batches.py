@@ -1,0 +1,93 @@
+"""Find batches that are sorted by length for an RNN and never put back in order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
+from shapewright.analysis.hazards.loss_terms import find_ancestors
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import PAIRED_ROWS
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+SORTS = frozenset({"sort", "argsort", "topk"})
+INDEXES = frozenset({"[]", "index_select", "gather", "take_along_dim"})
+SCATTERS = operators_with("adds_by_index") | {"scatter", "scatter_", "index_copy"}
+PACKING = "_pack_padded_sequence"
+FARTHEST = 256
+
+
+def find_sorted_batches(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses of rows in the order of their lengths with targets as they came."""
+    seen: set[object] = set()
+    for loss in scene.calls:
+        if loss.name not in ALL_LOSSES or len(loss.op.inputs) < 2:
+            continue
+        prediction, target = loss.op.inputs[:2]
+        if not prediction.requires_grad or not target.shape or not prediction.shape:
+            continue
+        calls = find_ancestors(scene, prediction, FARTHEST)
+        packs = [call for call in calls.values() if call.name == PACKING]
+        if len({call.op.index for call in packs}) != 1:
+            continue
+        index, sort = _find_sorting(scene, packs[0])
+        if index is None or sort is None or index.op.span in seen:
+            continue
+        rows = index.op.inputs[0].shape[:1]
+        if prediction.shape[0] % rows[0] or target.shape[0] % rows[0] or rows[0] < 2:
+            continue
+        later = [c for c in calls.values() if c.op.index > packs[0].op.index]
+        if any(_has_order(scene, call, sort) for call in later):
+            continue
+        if sort.op.index in _list_indices(scene, target):
+            continue
+        seen.add(index.op.span)
+        names = scene.words(loss.op)
+        message = (
+            f"{scene.words(index.op)[0]} is put in the order of its lengths, and the"
+            f" predictions stay in it: {names[0]} and {names[1]} are rows of different"
+            " samples"
+        )
+        yield scene.finding(
+            PAIRED_ROWS,
+            index.op,
+            message,
+            (sort.op, "the order is made here"),
+            (loss.op, "the rows meet here"),
+        )
+
+
+def _find_sorting(
+    scene: HazardContext, pack: OperatorCall
+) -> tuple[OperatorCall | None, OperatorCall | None]:
+    """Return the index that sorted what is packed, and the sort that made its order."""
+    for call in find_ancestors(scene, pack.op.inputs[0], 24).values():
+        place = scene.program.node(call.op.span)
+        if call.name not in INDEXES or len(call.op.inputs) != 2 or place is None:
+            continue
+        order = call.op.inputs[1]
+        if order.ndim != 1 or call.op.inputs[0].shape[:1] != order.shape:
+            continue
+        if not isinstance(place[1], ast.Subscript) and call.name == "[]":
+            continue
+        maker = scene.maker(order)
+        if maker is None or maker.name not in SORTS or maker.op.span == pack.op.span:
+            continue
+        return call, maker
+    return None, None
+
+
+def _has_order(scene: HazardContext, call: OperatorCall, sort: OperatorCall) -> bool:
+    """Return whether a call takes rows by an index that follows from a sort."""
+    return call.name in INDEXES | SCATTERS and any(
+        fact.dtype.startswith("int") and sort.op.index in _list_indices(scene, fact)
+        for fact in call.op.inputs[1:]
+    )
+
+
+def _list_indices(scene: HazardContext, fact: Fact) -> set[int]:
+    """Return the calls from which a tensor follows, by their place in the run."""
+    return {call.op.index for call in find_ancestors(scene, fact, 24).values()}
