@@ -53,11 +53,11 @@ class _TrueOffsets:
 
 def find_true_side(scene: HazardContext, fact: Fact) -> Side | None:
     """Return the side of the diagonal on which a mask is true, or None."""
-    offsets = _find_true_offsets(scene, fact)
+    offsets = find_true_offsets(scene, fact)
     return offsets.side if offsets is not None else None
 
 
-def _find_true_offsets(scene: HazardContext, fact: Fact) -> _TrueOffsets | None:
+def find_true_offsets(scene: HazardContext, fact: Fact) -> _TrueOffsets | None:
     """Return where a mask of a triangle or of two ranges is true, or None.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
@@ -221,7 +221,7 @@ def _find_hidden(
     if call.name in FILLS and len(inputs) > 1:
         value = call.given(2, "value")
         if isinstance(value, int | float) and value <= HIDES and _is_used(scene, call):
-            return inputs[1], _find_true_offsets(scene, inputs[1])
+            return inputs[1], find_true_offsets(scene, inputs[1])
     elif call.name in SUMS and len(inputs) == 2:
         if find_softmax(scene, call.op.outputs[0]) is not None:
             return inputs[1], _find_hiding_triangle(scene, inputs[1])
@@ -232,7 +232,7 @@ def _find_hidden(
     elif call.name == "scaled_dot_product_attention" and len(inputs) > 3:
         if inputs[3].dtype != "bool":
             return inputs[3], _find_hiding_triangle(scene, inputs[3])
-        shown = _find_true_offsets(scene, inputs[3])
+        shown = find_true_offsets(scene, inputs[3])
         return inputs[3], shown.invert() if shown is not None else None
     return None, None
 
