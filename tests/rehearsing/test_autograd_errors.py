@@ -286,6 +286,16 @@ rows[mask, :] = rows[mask, :] + 1.0
 rows.sum().backward()
 """
 
+WRITTEN_STATE = """\
+encode, read = nn.Linear(6, 6), nn.Linear(6, 6)
+memory = encode(torch.randn(4, 5, 6))
+total = 0
+for step in range(3):
+    total = total + read(memory).pow(2).mean()
+    memory[:, step] = memory[:, step] * torch.sigmoid(read(memory[:, step]))
+total.backward()
+"""
+
 WRITTEN_HALF = """
 layer = nn.Linear(10, 8)
 left, right = layer(torch.randn(4, 10)).chunk(2, dim=1)
@@ -333,6 +343,8 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
         (FROZEN, "graph-cut", "no parameter", "`p.requires_grad = True`"),
         (WRITTEN_PART, "saved-tensor-written", "what a custom `Function` returned",
          "`rows = rows.clone()` before `rows[mask, :] = rows[mask, :] + 1.0`"),
+        (WRITTEN_STATE, "saved-tensor-written", "which the backward pass",
+         "`new_memory = memory.clone()`, written in its place"),
         (WRITTEN_HALF, "saved-tensor-written", "one of several views",
          "`left = left + 1`"),
     ],

@@ -80,11 +80,55 @@ def test_several_items_are_not_one(tmp_path: Path) -> None:
             "transforms.ToTensor()]))",
             "`transforms.Resize((32, 32))`",
         ),
+        (
+            "i",
+            "Photos(8, transforms.Compose([transforms.ToTensor()]))",
+            "`transforms.Resize((40, 50))` in front of `transforms.ToTensor()`",
+        ),
     ],
-    ids=["no transform", "no tensor", "one side"],
+    ids=["no transform", "no tensor", "one side", "no size"],
 )
 def test_images_become_tensors_of_one_size(
     more: str, data: str, first: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("torchvision")
     assert get_fixes(tmp_path, PHOTOS.format(more=more, data=data)) == [first]
+
+
+SCANS = """\
+    import numpy as np
+    import torch
+    from PIL import Image
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    from torchvision import transforms as T
+    class Scans(Dataset):
+        def __init__(self):
+            self.transform = T.Compose([T.ToTensor(), {normalize}])
+        def __len__(self):
+            return 8
+        def __getitem__(self, i):
+            return self.transform(Image.fromarray(np.zeros((24, 20), np.uint8)))
+    net = nn.Conv2d({channels}, 4, 3)
+    for images in DataLoader(Scans(), batch_size=4):
+        net(images).mean().backward()
+    """
+
+
+@pytest.mark.parametrize(
+    ("channels", "normalize", "first"),
+    [
+        (1, "T.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))",
+         "`T.Normalize((0.5,), (0.5,))`"),
+        (1, "T.Normalize(mean=[0.5, 0.5, 0.5], std=[0.2, 0.2, 0.2])",
+         "`T.Normalize([0.5], [0.2])`"),
+        (3, "T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])",
+         "`T.Grayscale(num_output_channels=3)` in front of `T.ToTensor()`"),
+    ],
+)  # fmt: skip
+def test_grey_images_are_normalized_as_such(
+    channels: int, normalize: str, first: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("torchvision")
+    text = SCANS.format(channels=channels, normalize=normalize)
+    assert get_fixes(tmp_path, text)[0] == first

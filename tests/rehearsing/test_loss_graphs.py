@@ -37,9 +37,16 @@ WITHOUT_GRAPH = {
         "wrong = torch.lt(logits.softmax(1).max(1).values, 0.5); "
         "penalty = wrong.float().sum() / 16; loss = task + 0.1 * penalty"
     ),
+    "rounded": "loss = F.mse_loss(torch.round(logits.sigmoid()), x[:, :3])",
+    "a rounded term": "loss = task + logits.sign().mean()",
     "subtracted": "loss = task; loss = loss - 0.2 * (logits.abs() < 1).float().mean()",
 }
 QUIET = {
+    "straight through": (
+        "hard = logits + (logits.round() - logits).detach(); loss = hard.pow(2).mean()"
+    ),
+    "beside itself": "loss = (logits - logits.round()).pow(2).mean()",
+    "a floor of the data": "loss = (logits - x[:, :3].floor()).pow(2).mean()",
     "relu": "loss = task + 0.01 * F.relu(logits - limit).mean()",
     "a masked term": "loss = task + (logits * (logits > limit).float()).mean()",
     "detached": "loss = task + (logits.detach() > limit).float().mean()",

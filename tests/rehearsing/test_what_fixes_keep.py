@@ -188,3 +188,75 @@ def test_what_ran_well_keeps_its_sizes(tmp_path: Path) -> None:
     """
     fixes = get_fixes(tmp_path, text, "broadcast-mismatch")
     assert not [message for message in fixes if "randn(9" in message]
+
+
+def test_a_triangle_has_as_many_rows_as_columns(tmp_path: Path) -> None:
+    text = """\
+    import torch
+    def attend(v, mask):
+        return v.masked_fill(~mask[:, None, :, None], 0.0).sum(2)
+    for step in range(2):
+        tokens = torch.randn(6, 4, 9, 5)
+        n = tokens.size(2)
+        causal = torch.tril(torch.ones(n, n)).bool()
+        print(attend(tokens, causal).shape)
+    """
+    fixes = get_fixes(tmp_path, text, "broadcast-mismatch")
+    assert not [message for message in fixes if "torch.ones(" in message]
+
+
+def test_a_view_of_as_many_dims_is_not_left_out(tmp_path: Path) -> None:
+    text = """\
+    import torch
+    import torch.nn.functional as F
+    scores = torch.randn(2, 4, 50, 20)
+    b, h, n, _ = scores.shape
+    shifted = F.pad(scores, (1, 0)).reshape(b, h, n + 1, -1)[:, :, 1:]
+    print(shifted.softmax(-1).sum())
+    """
+    fixes = get_fixes(tmp_path, text, "does-not-divide")
+    assert not [message for message in fixes if "without `.reshape" in message]
+
+
+def test_what_a_layer_makes_of_its_state_may_change(tmp_path: Path) -> None:
+    text = """\
+    import torch
+    from torch import nn
+    rnn, series = nn.RNN(1, 1), torch.arange(9.0).reshape(9, 1)
+    state = torch.zeros(1, 9)
+    outputs, state = rnn(series, state)
+    print(outputs.sum())
+    """
+    fixes = get_fixes(tmp_path, text, "hidden-state-shape")
+    assert fixes[0] == "`torch.zeros(1, 1)`"
+
+
+def test_no_line_of_a_library_or_behind_the_error_is_changed(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "grays.py"
+    library.parent.mkdir()
+    library.write_text(
+        "import torch\n\n\ndef normalize(image, mean):\n"
+        "    mean = torch.as_tensor(mean).view(-1, 1, 1)\n    return image.sub_(mean)\n"
+    )
+    text = """\
+    import sys
+    from pathlib import Path
+    sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
+    import torch
+    from grays import normalize
+    from torch.utils.data import DataLoader, Dataset
+    class Scans(Dataset):
+        def __len__(self):
+            return 8
+        def __getitem__(self, i):
+            return normalize(torch.rand(1, 16, 12), [0.5, 0.4, 0.3])
+    for images in DataLoader(Scans(), batch_size=4):
+        flat = images.view(images.size(0), -1)
+        print(flat.mean())
+    """
+    report = rehearsed(tmp_path, text)
+    finding = next(f for f in report.findings if f.code == "in-place-too-small")
+    edits = [edit for fix in finding.fixes for edit in fix.edits]
+    assert edits
+    assert {edit.span.file.rpartition("/")[2] for edit in edits} == {"train.py"}
+    assert not [edit for edit in edits if edit.span.line > 12]

@@ -35,7 +35,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure, Place, Repair
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.record.ops import Fact, Op
 
 CODES = {
@@ -273,7 +273,7 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
                 shape = format_shape(first.outputs[0])
                 yield Related(first.span, f"{shape} comes from `{first.name}`")
     for frame in reversed(op.frames[:-1]):
-        if "site-packages" not in frame.span.file:
+        if not is_installed(frame.span.file):
             yield Related(frame.span, "called from here")
 
 

@@ -32,7 +32,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 from shapewright.record.ops import Fact
 
@@ -321,7 +321,6 @@ TAKES = re.compile(r"takes (?:from \d+ to )?(\d+) positional arguments? but \d+ 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 QUOTED = re.compile(r"[`'\"]([A-Za-z_][\w./]*)(?:\(\))?[`'\"]")
 
-INSTALLED = ("site-packages", "dist-packages")
 MOST_PLACES = 2
 """Places of a word before it says nothing."""
 MOST_NAMED = 3
@@ -456,5 +455,5 @@ def _iter_own_texts(program: Program) -> Iterator[SourceText]:
     """Yield the program's own files."""
     for file in dict.fromkeys((*program.trace.sources, *program.sources)):
         text = program.text(file)
-        if text is not None and not any(part in file for part in INSTALLED):
+        if text is not None and not is_installed(file):
             yield text

@@ -8,22 +8,19 @@ import linecache
 import os
 import sys
 import sysconfig
-from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
 import torch
 
 from shapewright.engine.function_names import OPERATORS
-from shapewright.program.spans import STAND_INS, Frame, Span
+from shapewright.program.spans import STAND_INS, Frame, Span, is_installed
 from shapewright.record.ops import Source
 
 TORCH = f"{Path(torch.__file__).parent}{os.sep}"  # not torchvision
 OURS = f"{Path(__file__).parents[1]}{os.sep}"
 STDLIB = sysconfig.get_paths()["stdlib"]
 SITE_PACKAGES = tuple({sysconfig.get_paths()[k] for k in ("purelib", "platlib")})
-
-INSTALLED = ("site-packages", "dist-packages")
 
 SKIP, USER, BOUNDARY = range(3)
 
@@ -45,14 +42,6 @@ def classify_file(filename: str) -> int:
     if filename.endswith((".pyx", ".pxd")):  # a frame of compiled code
         return SKIP
     return USER
-
-
-@cache
-def is_installed(filename: str) -> bool:
-    """Return whether a file belongs to an installed library, not to the program."""
-    return filename.startswith(SITE_PACKAGES) or any(
-        folder in filename for folder in INSTALLED
-    )
 
 
 class Sites:

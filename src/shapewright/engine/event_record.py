@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.call_sites import Positions, Site, find_operator, is_installed
+from shapewright.engine.call_sites import Positions, Site, find_operator
 from shapewright.engine.function_names import (
     get_display_name,
     get_dotted_name,
@@ -31,7 +31,7 @@ from shapewright.engine.memo import (
     get_arguments,
 )
 from shapewright.engine.module_calls import RunningCall
-from shapewright.program.spans import Frame, Span
+from shapewright.program.spans import Frame, Span, is_installed
 from shapewright.record.ops import Fact, ModuleCall, Op, State
 
 

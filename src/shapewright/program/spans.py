@@ -4,8 +4,22 @@ while an edit is tried.
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+
+INSTALLED = ("site-packages", "dist-packages")
+"""Folders of installed libraries."""
+_LIBRARY_FOLDERS = tuple({sysconfig.get_paths()[k] for k in ("purelib", "platlib")})
+
+
+@cache
+def is_installed(filename: str) -> bool:
+    """Return whether a file belongs to an installed library, not to the program."""
+    return filename.startswith(_LIBRARY_FOLDERS) or any(
+        folder in filename for folder in INSTALLED
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_o
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.image_edits import suggest_channels
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.label_edits import suggest_one_hot
@@ -49,6 +50,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
 )
 from shapewright.analysis.fixes.token_edits import suggest_resized_embedding
+from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_failed_loss
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
     suggest_output_padding,
@@ -76,7 +78,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.spans import Span, apply_edits
+from shapewright.program.spans import Span, apply_edits, is_installed
 from shapewright.program.syntax_nodes import get_last_line
 
 STEP = 0.01
@@ -114,6 +116,7 @@ def iter_options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOp
 
 ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("list", suggest_tensors),
+    ("graph", suggest_scores_for_failed_loss),  # a label would fit the decisions
     ("state", suggest_joined_directions),
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
@@ -252,8 +255,15 @@ def _sort_fixes(program: Program, options: Iterable[FixOption]) -> list[FixOptio
     for option in sorted(options, key=lambda option: option.cost):
         seen.setdefault(_apply_edits(program, option.fix), option)
     return [
-        option for option in seen.values() if not _is_input_fix(program, option.fix)
+        option
+        for option in seen.values()
+        if not _is_input_fix(program, option.fix) and not _is_of_library(option.fix)
     ]
+
+
+def _is_of_library(fix: Fix) -> bool:
+    """Return whether a fix changes the text of an installed library."""
+    return any(is_installed(edit.span.file) for edit in fix.edits)
 
 
 def _apply_edits(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
@@ -329,6 +339,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
     yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
+    yield from iter_options("created", 0.9, suggest_channels(program, failure))
     yield from iter_options("batch", 1.3, add_batch(program, failure))
     yield from iter_options(
         "view", 1.3, numbers_and_names.fix_view_size(program, failure)

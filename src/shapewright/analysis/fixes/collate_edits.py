@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.image_edits import suggest_transform
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
@@ -43,6 +45,7 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
                 yield with_keyword(text, node, f"collate_fn={name}")
         if of_items:
             yield from _suggest_one_size(text)
+            yield from _suggest_resize(text, finding)
         elif OF_IMAGES in finding.message:
             yield from _suggest_tensors_of_images(text)
         for node in loaders:
@@ -66,6 +69,26 @@ def _suggest_one_size(text: SourceText) -> Iterator[Fix]:
                 new = f"({written}, {written})"
                 shown = f"`{text.written(node.func)}({new})`"
                 yield Fix("fits", shown, (Edit(text.span(size), new),))
+
+
+def _suggest_resize(text: SourceText, finding: Finding) -> Iterator[Fix]:
+    """Suggest `Resize((128, 128))` in front of `ToTensor()`, where images of several
+    sizes are left as they are.
+    """
+    written = SHAPE.findall(finding.message)
+    shapes = [tuple(map(int, numbers.split(", "))) for numbers in written]
+    if len(shapes) != 2 or {len(shape) for shape in shapes} != {3}:
+        return
+    if shapes[0][0] != shapes[1][0] or shapes[0][0] not in CHANNELS:
+        return
+    height, width = (min(sizes) for sizes in zip(*(s[1:] for s in shapes), strict=True))
+    yield from suggest_transform(text, f"Resize(({height}, {width}))", OF_SIZES)
+
+
+SHAPE = re.compile(r"\((\d+(?:, \d+)+)\)")
+CHANNELS = (1, 3, 4)
+OF_SIZES = ("Resize", "Crop", "Pad")
+"""How transforms end that give images another size."""
 
 
 def _suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:

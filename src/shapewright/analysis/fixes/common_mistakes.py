@@ -15,6 +15,7 @@ from typing import Any
 from shapewright.analysis.explanations import iter_both_sides
 from shapewright.analysis.fixes.expanded_operands import suggest_joined_dim
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.layer_kinds import suggest_layer_kinds
 from shapewright.analysis.fixes.norm_edits import (
     move_channels_last,
     suggest_group_norm,
@@ -28,7 +29,6 @@ from shapewright.analysis.fixes.operands import (
 from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
@@ -76,7 +76,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if code in (BROADCAST_MISMATCH, JOINED_SIZES_DIFFER):
         yield from _suggest_even_sizes(program, failure)
     if code == WRONG_RANK:
-        yield from _suggest_layer_kinds(program, op)
+        yield from suggest_layer_kinds(program, op)
     if code == ATTENTION_MASK_SHAPE:
         yield from _suggest_mask_per_head(program, failure, op)
     if text_and_node is None:
@@ -228,21 +228,6 @@ def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterat
             if shape and more > 0 and other[: len(shape)] == shape:
                 items = [":"] * len(shape) + ["None"] * more
                 yield from with_method(program, failure, at, f"[{', '.join(items)}]")
-
-
-def _suggest_layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
-    """Suggest `nn.BatchNorm1d` for `nn.BatchNorm2d`, according to the input's rank."""
-    layer = program.layer(op)
-    constructor = find_constructor(program, layer.path) if layer is not None else None
-    if constructor is None or not op.inputs:
-        return
-    text, call = constructor
-    name, spaces = get_last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
-    if name[-2:] in ("1d", "2d", "3d") and spaces < 4 and name[-2] != str(spaces):
-        span = text.span(call.func).end
-        new = f"{spaces}d"
-        place = replace(span, column=span.column - 2)
-        yield Fix("fits", f"`{name[:-2]}{new}` for `{name}`", (Edit(place, new),))
 
 
 def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:

@@ -37,6 +37,7 @@ from shapewright.analysis.fixes.statements import (
     write_after,
     write_before,
 )
+from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_loss
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
@@ -254,6 +255,29 @@ def _suggest_clone(
         new = f"{name} = {name}.clone()"
         message = f"`{new}` before `{join_lines(text.written(statement))}`"
         yield Fix("fits", message, (write_before(text, statement, new),))
+        yield from _suggest_written_copy(text, statement, target, name)
+
+
+def _suggest_written_copy(
+    text: SourceText, statement: ast.stmt, target: ast.Subscript, name: str
+) -> Iterator[Fix]:
+    """Suggest to write a copy, where the statement reads what it writes."""
+    if not isinstance(statement, ast.Assign):
+        return
+    read = {get_dotted_name(node) for node in ast.walk(statement.value)}
+    words = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+    copy = f"new_{name.rpartition('.')[2]}"
+    if name not in read or copy in words or len(statement.targets) > 1:
+        return
+    written = copy + text.written(target).removeprefix(name)
+    new = f"{copy} = {name}.clone()"
+    message = f"`{new}`, written in its place"
+    edits = (
+        write_before(text, statement, new),
+        Edit(text.span(target), written),
+        write_after(text, statement, f"{name} = {copy}"),
+    )
+    yield Fix("fits", message, edits)
 
 
 def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
@@ -336,6 +360,7 @@ def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]
 
 def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to leave out the call that took a graph away."""
+    yield from suggest_scores_for_loss(history.program, cause)
     program, cut = history.program, cause.other
     text_and_node = program.node(cut.span) if cut is not None else None
     if any(place_note.message.startswith("`torch.") for place_note in cause.related):

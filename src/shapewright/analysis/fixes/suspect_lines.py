@@ -5,7 +5,8 @@ scope there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 from shapewright.analysis.causes import trace_dim
@@ -15,7 +16,7 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.program.syntax_nodes import FUNCTIONS, get_last_name, iter_own_nodes
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
@@ -50,13 +51,28 @@ def find_suspects(program: Program, failure: Failure) -> list[Line]:
                     spans += _iter_spans(program, origin)
     for origin in _iter_lineage(program, op):
         spans += _iter_spans(program, origin)
-    for frame in reversed(op.frames):
-        spans.append(frame.span)
+    spans += [_cut_to_header(program, frame.span) for frame in reversed(op.frames)]
     lines = dict.fromkeys(line for span in spans for line in _iter_lines(span))
     for text, node in iter_definitions(program, list(lines)):
         if not isinstance(node, ast.Constant):
             lines.setdefault((text.file, node.lineno))
-    return list(lines)
+    return _leave_out_libraries(lines)
+
+
+def _cut_to_header(program: Program, span: Span) -> Span:
+    """Return the span of a statement without its block: the `for` alone of a loop."""
+    text_and_node = program.node(span)
+    body = (
+        getattr(text_and_node[1], "body", None) if text_and_node is not None else None
+    )
+    if not isinstance(body, list) or not body or body[0].lineno <= span.line:
+        return span
+    return replace(span, end_line=body[0].lineno - 1)
+
+
+def _leave_out_libraries(lines: Iterable[Line]) -> list[Line]:
+    """Return the lines without those of installed libraries, which nobody edits."""
+    return [line for line in lines if not is_installed(line[0])]
 
 
 def find_error_suspects(program: Program, span: Span | None) -> list[Line]:
@@ -67,7 +83,7 @@ def find_error_suspects(program: Program, span: Span | None) -> list[Line]:
     for _ in range(2):
         for text, node in iter_definitions(program, list(lines)):
             lines.setdefault((text.file, node.lineno))
-    return list(lines)
+    return _leave_out_libraries(lines)
 
 
 def _iter_lineage(program: Program, op: Op) -> Iterator[Op]:
@@ -132,6 +148,7 @@ def iter_definitions(
     built with.
     """
     seen: set[tuple[str, str]] = set()
+    lines = _leave_out_libraries(lines)
     for text, node in iter_nodes_on(program, lines, ast.Name, ast.Attribute):
         name = get_last_name(node)
         if (text.file, name) in seen or text.tree is None:

@@ -94,6 +94,7 @@ from shapewright.analysis.fixes.training_edits import (
     suggest_step,
     suggest_value,
 )
+from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_rounded
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.state_dicts import suggest_renamed_keys
@@ -157,6 +158,7 @@ from shapewright.findings.codes import (
     STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
     TEACHER_WITH_GRAPH,
+    TERM_WITHOUT_GRAPH,
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
     UNRELATED_NOISE,
@@ -535,6 +537,7 @@ WAYS: dict[str, Suggest] = {
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
+    TERM_WITHOUT_GRAPH: suggest_scores_for_rounded,
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
     DRAWN_INDEX: suggest_rows,

@@ -17,11 +17,8 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-DIFFERENCES = frozenset({"-", "sub", "subtract", "-=", "sub_", "diff"})
-SIGNED = frozenset({
-    "float", "double", "half", "int", "short", "to", "type", "abs", "/", "div",
-    "true_divide", "mean", "std",
-})  # fmt: skip
+DIFFERENCES = operators_with("subtracts") | {"-=", "sub_", "diff"}
+SIGNED = operators_with("reads_sign")
 """Calls that read a number with a sign."""
 BOUNDED = operators_with("finds_extremes") | {
     "maximum", "minimum", "max_pool2d", "clamp", "where", "cummax", "cummin", "floor",

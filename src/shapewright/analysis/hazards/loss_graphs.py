@@ -22,6 +22,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
 STEPS = operators_with("compares_elements", "returns_indices", "finds_nonzero") | {
@@ -37,20 +38,31 @@ NEAREST = 8
 """Calls between what a model returned and the number that is read off it."""
 FROM_NUMBERS = frozenset({"tensor", "FloatTensor", "as_tensor"})
 READS = frozenset({"item", "tolist"})
+FLAT = operators_with("has_zero_gradient")
+"""Calls whose gradient is zero wherever it is defined."""
+MOST_CALLS = 4_000
+"""Calls of the graph of a loss that are followed."""
 
 
 @looks_for(TERM_WITHOUT_GRAPH)
 def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
     """Find terms of a loss that follow from a comparison of what a model returned."""
     seen: set[int] = set()
+    spans: set[Span | None] = set()
     for loss in iter_losses(scene):
         if not loss.requires_grad:
             continue
         for term in find_terms(scene, loss):
             fact = term.fact
-            if fact.requires_grad or not term.factor or fact.tensor in seen:
+            if not term.factor or fact.tensor in seen:
                 continue
             seen.add(fact.tensor)
+            if fact.requires_grad:
+                flat = _find_flat_call(scene, fact)
+                if flat is not None and flat.op.span not in spans:
+                    spans.add(flat.op.span)
+                    yield _report_flat_term(scene, flat)
+                continue
             call = _find_step(scene, fact)
             if call is not None and call.op.span is not None:
                 yield _report_term(scene, call)
@@ -59,6 +71,41 @@ def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
                 and (read := _find_read_numbers(scene, loss, fact)) is not None
             ):
                 yield _report_read_term(scene, *read)
+
+
+def _find_flat_call(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the call that makes every gradient of a tensor zero, or None if one
+    comes through.
+    """
+    flat: OperatorCall | None = None
+    waiting, seen = [fact], {fact.tensor}
+    while waiting:
+        part = waiting.pop()
+        call = scene.maker(part)
+        if part.is_leaf or call is None or len(seen) > MOST_CALLS:
+            return None
+        if call.name in FLAT:
+            flat = flat or call
+            continue
+        more = [f for f in call.op.inputs if f.requires_grad and f.tensor not in seen]
+        seen |= {f.tensor for f in more}
+        waiting += more
+        if not any(f.requires_grad for f in call.op.inputs):
+            return None
+    return flat
+
+
+def _report_flat_term(scene: HazardContext, call: OperatorCall) -> Finding:
+    message = (
+        f"{scene.operation(call.op)} has a gradient of zero everywhere, and all of the"
+        " loss comes through it: the loss trains nothing"
+    )
+    return scene.finding(
+        TERM_WITHOUT_GRAPH,
+        call.op,
+        message,
+        (call.op, "decide behind the loss: it is of the scores"),
+    )
 
 
 def _find_step(scene: HazardContext, fact: Fact) -> OperatorCall | None:

@@ -22,6 +22,7 @@ SCALING = frozenset({"*", "mul", "/", "div"}) | REARRANGING
 CONSTANTS = values_of("fills_with")
 SOFTMAXES = frozenset({"softmax", "log_softmax"})
 MULTIPLICATIONS = frozenset({"*", "mul", "mul_", "*="})
+KEEPING = operators_with("drops_elements", "keeps_elements") | {"to"}
 NEUTRAL = frozenset({"isnan", "isinf", "isfinite"})
 """Masks that hide no place: they mend numbers."""
 
@@ -121,7 +122,7 @@ def _is_only_multiplied(scene: HazardContext, call: OperatorCall) -> bool:
     for _ in range(3):
         users = scene.users.get(fact.tensor, [])
         is_met = is_met or any(user.name in PRODUCTS for user in users)
-        onward = [u for u in users if u.name in {"dropout", "to", "contiguous"}]
+        onward = [u for u in users if u.name in KEEPING]
         if any(u.name not in PRODUCTS and u not in onward for u in users):
             return False
         if not onward:

@@ -15,9 +15,10 @@ from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import OUTER_BROADCAST
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op, collect_leaves
 
-LOOKUPS = frozenset({"[]", "gather", "index_select", "take"})
+LOOKUPS = operators_with("reads_by_index")
 
 
 def find_scaled_columns(scene: HazardContext) -> Iterator[Finding]:

@@ -13,10 +13,11 @@ from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import SEVERAL_LABELS, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 THRESHOLDS = frozenset({">", ">=", "gt", "ge", "<", "<=", "lt", "le", "round"})
-SOFT = frozenset({"softmax", "lerp", "one_hot", "log_softmax", "exp"})
+SOFT = operators_with("gives_soft_labels")
 FARTHEST = 6
 
 

@@ -20,9 +20,10 @@ from shapewright.analysis.hazards.loss_terms import (
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import TEACHER_WITH_GRAPH
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
-PULLS = frozenset({"cosine_similarity", "mse_loss", "l1_loss", "smooth_l1_loss"})
+PULLS = operators_with("pulls_together")
 NORMS = frozenset({"normalize"})
 DEPTH = 20
 """Calls of a predictor, backwards from its output."""

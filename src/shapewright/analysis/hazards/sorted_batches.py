@@ -13,9 +13,9 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-SORTS = frozenset({"sort", "argsort", "topk"})
-INDEXES = frozenset({"[]", "index_select", "gather", "take_along_dim"})
-SCATTERS = operators_with("adds_by_index") | {"scatter", "scatter_", "index_copy"}
+SORTS = operators_with("sorts_elements")
+INDEXES = operators_with("reads_by_index")
+SCATTERS = operators_with("adds_by_index", "writes_by_index")
 PACKING = "_pack_padded_sequence"
 FARTHEST = 256
 

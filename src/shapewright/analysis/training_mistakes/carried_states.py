@@ -17,11 +17,11 @@ from shapewright.program.syntax_nodes import get_last_line
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import Observation
 
-RECURRENT = operators_with("is_recurrent") | {"lstm_cell", "gru_cell", "rnn_tanh_cell"}
+RECURRENT = operators_with("is_recurrent", "is_recurrent_cell")
 PASSING = (
     operators_with("moves_dims", "regroups_dims", "copies_if_needed", "moves_device")
     | operators_with("joins_tensors", "keeps_elements")
-    | {"[]", "detach", "clone", "stack", "cat"}
+    | operators_with("leaves_graph", "shows_range")
 )
 """Calls after which a state is the same state."""
 FARTHEST = 64

@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
     is_refused_after,
 )
+from shapewright.analysis.fixes.uncut_losses import describe_decisions
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
@@ -89,6 +90,9 @@ SHOWN = 3
 """Fixes that are shown of one finding."""
 AT_ONCE = (8, 16, 32)
 """Tries after which it is asked whether there is one that is likely meant."""
+FIRST_OF_LONG = 3
+"""So many first tries of a run of more calls than `LONG_RUN`: each takes a while."""
+LONG_RUN = 300
 ALL_TRIES = 240
 """Tries of all findings."""
 MOST_CALLS = 20
@@ -272,6 +276,7 @@ class Session:
                     finding = python_errors.explain_signature(program, finding)
                     finding = explain_mistaken_call(program, finding)
                 single = describe_single_sample(program, failures[0])
+                single = single or describe_decisions(program, failures[0])
                 if single is not None:
                     finding = replace(finding, related=(single, *finding.related))
                 hazards = find_hazards_before(program, failures[0])
@@ -339,7 +344,10 @@ class Session:
         pairs = [(option, self.edited(program, option.fix)) for option in options]
         known = [(option, texts) for option, texts in pairs if texts is not None]
         start, enough, began = 0, False, self.seconds
-        for turn, count in enumerate(AT_ONCE):
+        at_once: tuple[int, ...] = AT_ONCE
+        if len(program.trace.ops) > LONG_RUN:
+            at_once = (FIRST_OF_LONG, *AT_ONCE)
+        for turn, count in enumerate(at_once):
             some = known[start : start + min(count, self.room())]
             limit = min(began + MOST_SECONDS, ALL_SECONDS)
             while some and self.seconds < limit:

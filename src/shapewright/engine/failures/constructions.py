@@ -20,11 +20,10 @@ from shapewright.engine.call_sites import (
     Positions,
     Sites,
     get_source,
-    is_installed,
 )
 from shapewright.engine.replacement import copy_attributes
 from shapewright.operators.failed_calls import Misloaded
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.record.ops import Source
 
 LARGEST_SHARE = 0.1

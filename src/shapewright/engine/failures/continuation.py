@@ -59,6 +59,7 @@ from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unme
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
 from shapewright.program.source_text import SourceText
+from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_line,
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
 
 CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
 """Names of context managers that swallow an exception."""
-INSTALLED = ("site-packages", "dist-packages")
 
 
 def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> bool:
@@ -99,7 +99,7 @@ def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> 
 def _find_caught_ranges(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Return the line ranges in which a file catches exceptions, and their classes."""
     ranges = []
-    installed = any(folder in file for folder in INSTALLED)
+    installed = is_installed(file)
     for node in SourceText(file, "".join(linecache.getlines(file))).nodes:
         if isinstance(node, ast.Try):
             last = get_last_line(node.body[-1])

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.absence import NotHere, ValueNotHere
-from shapewright.engine.call_sites import USER, Positions, is_installed
+from shapewright.engine.call_sites import USER, Positions
 from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, find_innermost
 from shapewright.engine.identity import Info
@@ -29,6 +29,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText
+from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import get_last_line
 
 MOST = 400

@@ -29,6 +29,8 @@ FACTS = {
         index_add index_add_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
         segment_reduce
     """,
+    "reads_by_index": "[] gather index_select take take_along_dim",
+    "gives_soft_labels": "one_hot",
     "takes_integers": "one_hot embedding",
     "takes_mask": "masked_select",
     "makes_column": "gather take_along_dim",

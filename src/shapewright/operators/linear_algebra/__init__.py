@@ -3,6 +3,7 @@
 FACTS = {
     "outgrows_inputs": "kron cdist",
     "keeps_triangle": "tril triu tril_ triu_",
+    "pulls_together": "cosine_similarity",
     "pairs_operands": "cosine_similarity",
     "lays_by_columns": """
         qr svd geqrf ormqr lu_solve lu_unpack triangular_solve cholesky cholesky_solve

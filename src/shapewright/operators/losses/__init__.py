@@ -14,6 +14,7 @@ FACTS = {
         cosine_embedding_loss triplet_margin_loss multi_margin_loss soft_margin_loss
         multilabel_margin_loss multilabel_soft_margin_loss
     """,
+    "pulls_together": "mse_loss l1_loss smooth_l1_loss",
     "is_elementwise_loss": """
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits kl_div poisson_nll_loss

@@ -45,6 +45,8 @@ FACTS = {
     "divides_elements": "/ /= div div_ divide divide_ true_divide true_divide_",
     "negates": "neg negative",
     "limits_elements": "minimum maximum clamp clip where",
+    "gives_soft_labels": "lerp exp",
+    "reads_sign": "abs / div true_divide",
     "subtracts": "- sub subtract rsub __sub__ __rsub__",
     "adds_terms": """
         + - += -= add sub add_ sub_ rsub subtract __add__ __radd__ __iadd__ __sub__

@@ -5,6 +5,7 @@ FACTS = {
     "depends_on_data": "_pack_padded_sequence _pad_packed_sequence",
     "reads_integers": "lstm gru rnn_tanh rnn_relu _pad_packed_sequence",
     "is_recurrent": "lstm gru rnn_tanh rnn_relu",
+    "is_recurrent_cell": "lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell",
     "treats_rows_alone": "lstm_cell gru_cell",
     "mixes_devices": "_pack_padded_sequence",
     "takes_sizes_on_cpu": "lstm gru rnn_tanh rnn_relu _pad_packed_sequence",

@@ -24,6 +24,7 @@ FACTS = {
     "leads_to_loss": "to detach",
     "computes_each_element": "detach",
     "replaces_loops": "item size dim numel",
+    "reads_sign": "to",
     "rounds": "to",
     "has_zero_gradient": "detach",
     "keeps_weights": "to detach requires_grad_",

@@ -36,6 +36,7 @@ FACTS = {
     "mistaken_for": {"view": "reshape", "expand": "repeat"},
     "counts_truths": "float double long int",
     "carries_guesses": "flip half bfloat16 short byte bool type type_as",
+    "reads_sign": "float double half int short type",
     "leads_to_softmax": "float",
     "keeps_mask": "bool unsqueeze view expand contiguous type clone",
     "keeps_elements": """

@@ -21,8 +21,8 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
-from shapewright.engine.call_sites import INSTALLED
 from shapewright.engine.replacement import replace_attribute
+from shapewright.program.spans import INSTALLED
 from shapewright.record.ops import Basis
 from shapewright.runtime.absent.guards import (
     ABSENT_FILES,

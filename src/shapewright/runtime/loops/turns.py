@@ -20,10 +20,11 @@ from typing import Any
 
 import torch
 
-from shapewright.engine.call_sites import USER, classify_file, is_installed
+from shapewright.engine.call_sites import USER, classify_file
 from shapewright.engine.identity import numbers
 from shapewright.program.loop_conditions import has_counters
 from shapewright.program.loop_instrumentation import has_training_loops
+from shapewright.program.spans import is_installed
 from shapewright.runtime.loops.counts import LONGEST_PERIOD, NOTHING, Told
 from shapewright.runtime.loops.iterables import Items, make_skippable
 from shapewright.runtime.loops.loop_state import Plain, RehearsalState, RunningLoop

@@ -20,13 +20,14 @@ from torch import nn
 from torch.utils._pytree import tree_iter, tree_map
 
 from shapewright.engine.autocast_kernels import use_autocast
-from shapewright.engine.call_sites import Positions, is_installed
+from shapewright.engine.call_sites import Positions
 from shapewright.engine.device_kernels import KernelChoice, use_device_kernels
 from shapewright.engine.failures.run_ends import Stopped, make_failure
 from shapewright.engine.mode import Mode
 from shapewright.engine.private import UninitializedTensor
 from shapewright.engine.replacement import replace_attribute
 from shapewright.findings.finding import Finding
+from shapewright.program.spans import is_installed
 from shapewright.record.memory import (
     ACTIVATIONS,
     BACKWARD,

@@ -7,7 +7,10 @@ import re
 from math import prod
 
 from shapewright.analysis.fixes.index_edits import MOST_MORE
-from shapewright.analysis.fixes.refusals.numbers import has_frozen_size
+from shapewright.analysis.fixes.refusals.numbers import (
+    has_broken_square,
+    has_frozen_size,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
@@ -41,6 +44,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     code = failure.unmet.code if failure.unmet is not None else ""
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
         return True
+    if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
+        return True
     if code == TARGET_SHAPE:
         return _is_turned_in_vain(program, failure, fix) or _is_of_merged_rows(
             program, failure, fix
@@ -64,6 +69,27 @@ def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
     """Return whether a part of a tensor would be compared with another tensor."""
     name = program.trace.ops[failure.op].name.rpartition(".")[2]
     return kind in ("larger", "larger?") and name in COMPARING
+
+
+def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> bool:
+    """Return whether a view is left out that gives a tensor as many dims as it had: it
+    is there to put the elements in another order.
+    """
+    op = program.trace.ops[failure.op]
+    if kind != "dropped" or op.name.rpartition(".")[2] not in ROWS or not op.inputs:
+        return False
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None:
+        return False
+    text, call = text_and_call
+    end = text.span(call).end
+    sizes = call.args
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = sizes[0].elts
+    if any(isinstance(size, ast.Starred) for size in sizes):
+        return False
+    cut = any(not edit.text and edit.span.end == end for edit in fix.edits)
+    return cut and len(sizes) == op.inputs[0].ndim > 1
 
 
 def _is_turned_in_vain(program: Program, failure: Failure, fix: Fix) -> bool:

@@ -39,6 +39,41 @@ def has_frozen_size(program: Program, fix: Fix) -> bool:
     return False
 
 
+def has_broken_square(program: Program, fix: Fix) -> bool:
+    """Return whether an edit gives a triangle of one size two sizes.
+
+    Example: ``torch.tril(torch.ones(batch, n))`` for ``torch.tril(torch.ones(n, n))``,
+    whose rows and columns are the steps of one sequence.
+    """
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        before = _find_sized_call(text, edit) if text is not None else None
+        if text is None or before is None:
+            continue
+        outer = text.parent(before)
+        is_triangle = isinstance(outer, ast.Call | ast.Attribute) and (
+            get_called_name(outer) in TRIANGLES
+            if isinstance(outer, ast.Call)
+            else outer.attr in TRIANGLES
+        )
+        after = _read_after(text, edit, before)
+        was_square = is_triangle and _is_square(before)
+        if was_square and after is not None and not _is_square(after):
+            return True
+    return False
+
+
+TRIANGLES = operators_with("keeps_triangle")
+
+
+def _is_square(call: ast.Call) -> bool:
+    """Return whether a call names one size twice."""
+    sizes = call.args
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = sizes[0].elts
+    return len(sizes) == 2 and ast.unparse(sizes[0]) == ast.unparse(sizes[1])
+
+
 def _find_sized_call(text: SourceText, edit: Edit) -> ast.Call | None:
     """Return the innermost call with sizes of a tensor around an edit."""
     start, end = (

@@ -291,6 +291,8 @@ def _find_bystanders(program: Program, failing: Op) -> frozenset[Calls]:
         if any(fact.tensor in read for fact in op.outputs):
             read |= {fact.tensor for fact in op.inputs}
             behind.add(calls)
+        elif op.span == failing.span:
+            behind.add(calls)  # a part of the failing call, which torch makes in it
         elif calls is not None and any(fact.tensor in of_data for fact in op.outputs):
             others.add(calls)
     return frozenset(others - behind)

@@ -1,0 +1,79 @@
+"""Transforms of images: their channels and sizes, where a tensor is made of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import IN_PLACE_TOO_SMALL
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import is_installed
+from shapewright.program.syntax_nodes import get_called_name
+
+TENSORS = ("ToTensor", "PILToTensor", "ToImage")
+"""Transforms that make a tensor of an image."""
+
+
+def suggest_channels(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest one mean and one deviation for images in grey, or images in colour, where
+    `Normalize` has numbers for three channels.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != IN_PLACE_TOO_SMALL or not op.inputs:
+        return
+    call = program.call_of(op)
+    own = [frame.span for frame in op.frames if not is_installed(frame.span.file)]
+    text = program.text(own[-1].file) if own else None
+    if text is None or call is None or call.class_name != "Normalize":
+        return
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) == "Normalize":
+            yield from _suggest_single_numbers(text, node)
+    colours = f"Grayscale(num_output_channels={unmet.has})"
+    yield from suggest_transform(text, colours, ("Grayscale",))
+
+
+def _suggest_single_numbers(text: SourceText, node: ast.Call) -> Iterator[Fix]:
+    """Suggest `Normalize((0.5,), (0.5,))` for three equal numbers of each."""
+    values = [*node.args[:2], *(word.value for word in node.keywords)]
+    edits = []
+    for value in values:
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) > 1:
+            numbers = {text.written(element) for element in value.elts}
+            if len(numbers) > 1:
+                return
+            number = numbers.pop()
+            new = f"[{number}]" if isinstance(value, ast.List) else f"({number},)"
+            edits.append(Edit(text.span(value), new))
+    if len(edits) != 2:
+        return
+    first, second = (edit.text for edit in edits)
+    message = f"`{text.written(node.func)}({first}, {second})`"
+    yield Fix("fits", message, tuple(edits))
+
+
+def suggest_transform(
+    text: SourceText, transform: str, beside: Collection[str]
+) -> Iterator[Fix]:
+    """Suggest a transform in front of `ToTensor()`, in each `Compose` that has none
+    whose name ends as one of `beside`.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != "Compose":
+            continue
+        first = node.args[0] if node.args else None
+        steps = first.elts if isinstance(first, ast.List) else []
+        calls = [step for step in steps if isinstance(step, ast.Call)]
+        names = [get_called_name(step) for step in calls]
+        if any(name.endswith(tuple(beside)) for name in names):
+            continue
+        for step, name in zip(calls, names, strict=True):
+            owner, dot, _ = text.written(step.func).rpartition(".")
+            if name in TENSORS and dot:
+                written = text.written(step)
+                new = f"{owner}.{transform}"
+                edit = Edit(text.span(step), f"{new}, {written}")
+                yield Fix("fits", f"`{new}` in front of `{written}`", (edit,))
