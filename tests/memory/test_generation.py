@@ -104,9 +104,9 @@ def get_generation(memory: Memory) -> Generation:
 
 def test_each_token_takes_what_it_takes_in_a_real_generation() -> None:
     model, ids = Decoder(), torch.zeros(2, 32, dtype=torch.int64)
-    memory = sw.memory(model, ids, generate=40)
+    memory = sw.memory(model, ids, generate=12)
     peaks = find_phase_peaks(memory)
-    real = measure_tokens(model, ids, 40)
+    real = measure_tokens(model, ids, 12)
     assert abs(peaks[PREFILL] - real[0]) <= 16
     assert abs(peaks[DECODE] - real[3]) <= 16
     assert abs(peaks[LAST_TOKEN] - real[-1]) <= 16
