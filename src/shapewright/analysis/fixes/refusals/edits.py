@@ -73,7 +73,7 @@ def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
 
 def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> bool:
     """Return whether a view is left out that gives a tensor as many dims as it had: it
-    is there to put the elements in another order.
+    is there to put the elements in another order, unless it states their sizes but one.
     """
     op = program.trace.ops[failure.op]
     if kind != "dropped" or op.name.rpartition(".")[2] not in ROWS or not op.inputs:
@@ -88,8 +88,12 @@ def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> b
         sizes = sizes[0].elts
     if any(isinstance(size, ast.Starred) for size in sizes):
         return False
-    cut = any(not edit.text and edit.span.end == end for edit in fix.edits)
-    return cut and len(sizes) == op.inputs[0].ndim > 1
+    shape = op.inputs[0].shape
+    if not any(not edit.text and edit.span.end == end for edit in fix.edits):
+        return False
+    wanted = [value for _, value in op.arguments if type(value) is int]
+    others = sum(size != want for size, want in zip(shape, wanted, strict=False))
+    return len(sizes) == len(shape) > 1 and (others > 1 or len(wanted) != len(shape))
 
 
 def _is_turned_in_vain(program: Program, failure: Failure, fix: Fix) -> bool:
