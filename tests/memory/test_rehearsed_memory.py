@@ -34,8 +34,10 @@ class Data(Dataset):
     def __getitem__(self, index):
         return torch.randn(self.width), index % 10
     def __getitems__(self, indices):
-        images = torch.randn(len(indices), self.width)
-        return [(images[0], 0)] * len(indices)
+        return [(torch.randn(self.width), 0)] * len(indices)
+
+def join(items):
+    return torch.randn(len(items), len(items[0][0])), torch.zeros(len(items)).long()
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -97,7 +99,8 @@ def test_a_step_that_fits(tmp_path: Path) -> None:
         tmp_path,
         """
         model = build(1000, 2)
-        train(model, DataLoader(Data(1000), 512), torch.optim.AdamW(model.parameters()))
+        loader = DataLoader(Data(1000), 512, collate_fn=join)
+        train(model, loader, torch.optim.AdamW(model.parameters()))
         """,
     )
     assert report.ok
@@ -122,7 +125,7 @@ def test_the_second_step_does_not_fit(tmp_path: Path) -> None:
         tmp_path,
         """
         model = build(8192, 16)
-        loader = DataLoader(Data(8192, 80_000), 20_480)
+        loader = DataLoader(Data(8192, 80_000), 20_480, collate_fn=join)
         train(model, loader, torch.optim.Adam(model.parameters()))
         """,
     )
@@ -146,7 +149,7 @@ def test_the_second_step_does_not_fit(tmp_path: Path) -> None:
 def test_the_batch_that_it_names_fits(tmp_path: Path) -> None:
     text = """
         model = build(8192, 16)
-        loader = DataLoader(Data(8192, 80_000), 20_480)
+        loader = DataLoader(Data(8192, 80_000), 20_480, collate_fn=join)
         train(model, loader, torch.optim.Adam(model.parameters()))
         """
     report = rehearse(tmp_path, text)
@@ -168,10 +171,11 @@ def test_the_batch_that_it_names_fits(tmp_path: Path) -> None:
 
 EVALUATION_WITH_GRAPH = """
 model = build(2048, 16)
-train(model, DataLoader(Data(2048), 2048), torch.optim.Adam(model.parameters()))
+loader = DataLoader(Data(2048), 2048, collate_fn=join)
+train(model, loader, torch.optim.Adam(model.parameters()))
 model.eval()
 outputs = []
-for x, y in DataLoader(Data(2048, 400_000), 100_000):
+for x, y in DataLoader(Data(2048, 400_000), 100_000, collate_fn=join):
     outputs.append(model(x.to(device)))
 """
 
@@ -316,10 +320,10 @@ def test_phases_and_turns(tmp_path: Path) -> None:
         model = build(64, 1)
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         for epoch in range(3):
-            train(model, DataLoader(Data(64), 128), optimizer)
+            train(model, DataLoader(Data(64), 128, collate_fn=join), optimizer)
             model.eval()
             with torch.no_grad():
-                for x, y in DataLoader(Data(64), 128):
+                for x, y in DataLoader(Data(64), 128, collate_fn=join):
                     model(x.to(device))
             model.train()
         """,
@@ -344,7 +348,7 @@ def test_findings_are_the_same_with_and_without(tmp_path: Path) -> None:
         model = build(64, 1)
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         losses = []
-        for x, y in DataLoader(Data(64), 128):
+        for x, y in DataLoader(Data(64), 128, collate_fn=join):
             loss = nn.functional.cross_entropy(model(x.to(device)), y)
             loss.backward()
             optimizer.step()
@@ -364,7 +368,7 @@ model = build(2048, 16)
 optimizer = torch.optim.Adam(model.parameters())
 for epoch in range(3):
     losses = []
-    for x, y in DataLoader(Data(2048, 200_000), 256):
+    for x, y in DataLoader(Data(2048, 200_000), 256, collate_fn=join):
         x, y = x.to(device), y.to(device)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(x), y)
@@ -421,7 +425,7 @@ def test_outputs_without_a_graph_fill_the_device_too(tmp_path: Path) -> None:
     text = """
         model = build(2048, 4).eval()
         features = []
-        for x, y in DataLoader(Data(2048, 400_000), 2048):
+        for x, y in DataLoader(Data(2048, 400_000), 2048, collate_fn=join):
             with torch.no_grad():
                 features.append(model[:2](x.to(device)).repeat(1, 20))
         """
@@ -443,7 +447,7 @@ def test_batches_that_become_longer_are_no_growth(tmp_path: Path) -> None:
         tmp_path,
         """
         model = build(64, 1)
-        for step, (x, y) in enumerate(DataLoader(Data(64), 128)):
+        for step, (x, y) in enumerate(DataLoader(Data(64), 128, collate_fn=join)):
             x = x.to(device).repeat(10 + step, 1)
             loss = model(x).mean()
             loss.backward()
@@ -476,7 +480,7 @@ def test_a_small_input_lives_as_long_as_the_graph_that_saves_it(tmp_path: Path) 
         """
         weight = torch.randn(100, 100, device=device, requires_grad=True)
         kept = []
-        for x, y in DataLoader(Data(100, 500), 50):
+        for x, y in DataLoader(Data(100, 500), 50, collate_fn=join):
             kept.append((x.to(device) @ weight).sum())
             kept[-1].backward(retain_graph=True)
         """,
@@ -557,7 +561,8 @@ def test_the_program_prints_once(
         tmp_path,
         """
         model = build(1000, 2)
-        train(model, DataLoader(Data(1000), 512), torch.optim.AdamW(model.parameters()))
+        loader = DataLoader(Data(1000), 512, collate_fn=join)
+        train(model, loader, torch.optim.AdamW(model.parameters()))
         print("trained")
         """,
     )
@@ -570,7 +575,7 @@ def test_files_that_are_saved_take_no_memory(tmp_path: Path) -> None:
         model = build(1000, 2)
         optimizer = torch.optim.AdamW(model.parameters())
         for epoch in range(4):
-            train(model, DataLoader(Data(1000), 512), optimizer)
+            train(model, DataLoader(Data(1000), 512, collate_fn=join), optimizer)
             {save}
         """
     save = (
