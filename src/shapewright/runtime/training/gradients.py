@@ -164,6 +164,7 @@ class Graphs:
         self.inner: dict[
             Place, dict[int, weakref.ref[_Sentinel]]
         ] = {}  # divided before
+        self.collected: set[Place] = set()  # kept although garbage was collected
 
     def add(self, marks: tuple[_Sentinel | None, ...], turn: int) -> None:
         """Note the marks of a graph whose backward pass is about to run."""
@@ -177,11 +178,17 @@ class Graphs:
             old = [mark for turn, mark in graphs.items() if turn < ran - 1]
             if ran < 3 or len(graphs) < 3:
                 continue
-            if old and all(mark() is not None for mark in old):
+            alive = [mark() for mark in old]
+            if not alive or alive[0] is None or None in alive:
+                continue
+            place = alive[0].place
+            if place not in self.collected:
+                alive.clear()
                 gc.collect()
-                alive = [mark() for mark in old]
-                if alive[0] is not None and None not in alive:
-                    return alive[0].place
+                if any(mark() is None for mark in old):
+                    continue
+                self.collected.add(place)
+            return place
         return None
 
 
