@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.image_edits import suggest_transform
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.ragged_items import suggest_joined_items
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -46,6 +47,7 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
         if of_items:
             yield from _suggest_one_size(text)
             yield from _suggest_resize(text, finding)
+            yield from suggest_joined_items(text, loaders, finding)
         elif OF_IMAGES in finding.message:
             yield from _suggest_tensors_of_images(text)
         for node in loaders:

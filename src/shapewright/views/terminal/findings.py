@@ -75,6 +75,10 @@ def _format_fixes(finding: Finding, how: str) -> list[Line]:
                 (f": {fix.message} at {place}{tried}", ""),
             ]
         )
+        for edit in fix.edits:
+            rows = edit.text.strip("\n").split("\n")
+            if edit.span == edit.span.start and len(rows) > 1:
+                lines += [[("        ", ""), (row, "")] for row in rows]
     return lines
 
 

@@ -1,0 +1,245 @@
+"""Items of several lengths: a function that puts them into one batch, padded or in
+lists.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import write_before
+from shapewright.findings.finding import Finding, Fix
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import get_last_name
+
+DIFFERENCE = re.compile(r"batch: (\[.+\])? ?is \(([\d, ]*)\) in one and \(([\d, ]*)\)")
+"""The field of a finding's message, and its two shapes."""
+COUNTS = re.compile(r"one has \d+ fields?, the other \d+")
+"""How a message speaks of items with lists of several lengths."""
+PADDING = re.compile(r"^PAD(DING)?(_?(ID|IDX|INDEX|TOKEN|VALUE))?(_ID|_IDX)?$", re.I)
+"""Names of the number that fills the end of a sequence."""
+OF_BOXES = 4
+"""Numbers of a box."""
+PAIR = ("inputs", "targets")
+DEFAULT = "torch.utils.data.default_collate"
+DELIVERING = "__getitem__"
+
+
+def suggest_joined_items(
+    text: SourceText, loaders: list[ast.Call], finding: Finding
+) -> Iterator[Fix]:
+    """Suggest a `collate_fn` that pads the sequences of a batch, or keeps in lists what
+    no tensor can hold.
+    """
+    returned = _find_item(text, loaders)
+    if returned is None or not loaders:
+        return
+    name = "collate" if not _is_taken(text, "collate") else "collate_items"
+    for body, words in _iter_bodies(text, returned, finding):
+        function = f"def {name}(items):\n" + "\n".join(f"    {row}" for row in body)
+        top = _find_top(text, loaders[0])
+        if top is None:
+            return
+        keyword = f"collate_fn={name}"
+        edits = [write_before(text, top, f"{function}\n\n")]
+        for loader in loaders:
+            edits += with_keyword(text, loader, keyword).edits
+        yield Fix("fits", f"`{keyword}`, a function that {words}", tuple(edits))
+
+
+def _iter_bodies(
+    text: SourceText, returned: ast.expr, finding: Finding
+) -> Iterator[tuple[list[str], str]]:
+    """Yield what a function may do with the items, and that in words."""
+    field, first, second = _read_difference(finding.message)
+    is_sequence = len(first) == len(second) > 0 and first[1:] == second[1:]
+    is_list = COUNTS.search(finding.message) is not None
+    pad = _write_padding(text)
+    if not isinstance(returned, ast.Tuple):
+        if is_sequence and not field and not isinstance(returned, ast.Dict):
+            yield [f"return {pad.format('items')}"], "pads them"
+        elif isinstance(returned, ast.Dict):
+            yield from _iter_bodies_of_dicts(returned, field, is_sequence, pad)
+        return
+    names = _name_columns(returned)
+    split = f"{', '.join(names)} = zip(*items)"
+    at = int(field[1:-1]) if re.fullmatch(r"\[\d+\]", field) else -1
+    choices = [(at,), range(len(names))] if is_sequence and at >= 0 else []
+    choices += [(0,), range(len(names))] if is_list else []
+    rows = "[torch.as_tensor(row) for row in {}]" if _has_rows(text, is_list) else "{}"
+    padded = []
+    for columns in choices:
+        body = [split]
+        body += [f"{names[i]} = {pad.format(rows.format(names[i]))}" for i in columns]
+        kept = [
+            name if i in columns else f"{DEFAULT}({name})"
+            for i, name in enumerate(names)
+        ]
+        padded_names = " and ".join(f"`{names[i]}`" for i in columns)
+        body.append(f"return {', '.join(kept)}")
+        padded.append((body, f"pads {padded_names}"))
+    stacked = f"return {DEFAULT}({names[0]}), {', '.join(names[1:])}"
+    in_lists = [
+        ([split, stacked], f"keeps {' and '.join(f'`{n}`' for n in names[1:])} apart"),
+        (["return tuple(zip(*items))"], "keeps the items apart"),
+    ]
+    of_boxes = at > 0 and first[1:] == (OF_BOXES,)
+    yield from [*in_lists, *padded] if of_boxes else [*padded, *in_lists]
+
+
+def _iter_bodies_of_dicts(
+    returned: ast.Dict, field: str, is_sequence: bool, pad: str
+) -> Iterator[tuple[list[str], str]]:
+    """Yield functions that pad one field of items that are dicts, or all of them."""
+    constants = [key for key in returned.keys if isinstance(key, ast.Constant)]
+    keys = [key.value for key in constants if isinstance(key.value, str)]
+    own = [key for key in keys if field == f"[{key!r}]"]
+    if len(keys) != len(returned.keys) or not own or not is_sequence:
+        return
+    for padded in (own, keys):
+        listed = ", ".join(f'"{key}"' for key in padded)
+        yield (
+            [
+                f"padded = [{listed}]",
+                "columns = {key: [item[key] for item in items] for key in items[0]}",
+                "return {",
+                f"    key: {pad.format('column')} if key in padded",
+                f"    else {DEFAULT}(column)",
+                "    for key, column in columns.items()",
+                "}",
+            ],
+            "pads " + " and ".join(f"`{key}`" for key in padded),
+        )
+
+
+def _has_rows(text: SourceText, is_list: bool) -> bool:
+    """Return whether sequences may be lists of numbers or arrays, and no tensors."""
+    return is_list or any(
+        (isinstance(node, ast.Name) and node.id in ("np", "numpy"))
+        or (isinstance(node, ast.Attribute) and node.attr == "numpy")
+        for node in text.nodes
+    )
+
+
+def _read_difference(message: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+    """Return the field of which a message speaks, and its two shapes."""
+    match = DIFFERENCE.search(message)
+    if match is None:
+        return "", (), ()
+    sizes = [tuple(map(int, re.findall(r"\d+", part))) for part in match.groups()[1:]]
+    return match[1] or "", sizes[0], sizes[1]
+
+
+def _find_item(text: SourceText, loaders: list[ast.Call]) -> ast.expr | None:
+    """Return what the data set of the loaders returns as an item."""
+    items = {
+        own.split(".")[-2]: function
+        for own, function in text.functions(DELIVERING)
+        if "." in own
+    }
+    for loader in loaders:
+        for value in _iter_data(text, loader):
+            if get_last_name(value) in items:
+                return _get_returned(items[get_last_name(value)])
+    return _get_returned(next(iter(items.values()))) if len(items) == 1 else None
+
+
+def _iter_data(text: SourceText, loader: ast.Call) -> Iterator[ast.expr]:
+    """Yield the functions that are called for the data set of a loader."""
+    datasets = [
+        *loader.args[:1],
+        *(w.value for w in loader.keywords if w.arg == "dataset"),
+    ]
+    for value in datasets:
+        sources = find_defining(text, value.id) if isinstance(value, ast.Name) else []
+        for source in [value, *sources]:
+            yield from (
+                node.func for node in ast.walk(source) if isinstance(node, ast.Call)
+            )
+
+
+def _get_returned(function: ast.AST) -> ast.expr | None:
+    """Return the value of the last `return` of a function."""
+    values = [
+        node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return) and node.value is not None
+    ]
+    return values[-1] if values else None
+
+
+def _name_columns(returned: ast.Tuple) -> list[str]:
+    """Return a name for each of the values of an item."""
+    names: list[str] = []
+    for at, value in enumerate(returned.elts):
+        name = _name_value(value)
+        if not name.isidentifier() or name in names or name in RESERVED:
+            name = PAIR[at] if len(returned.elts) == len(PAIR) else f"field_{at}"
+        names.append(name)
+    return names
+
+
+RESERVED = frozenset({"torch", "nn", "items", "self", "zip"})
+
+
+def _name_value(value: ast.expr) -> str:
+    """Return the name of a value: of `torch.tensor(self.labels[i])` it is `labels`, of
+    `self.load(i).float()` it is `load`.
+    """
+    while isinstance(value, ast.Subscript | ast.Call):
+        if isinstance(value, ast.Subscript):
+            value = value.value
+            continue
+        function = value.func
+        inner = function.value if isinstance(function, ast.Attribute) else None
+        if isinstance(inner, ast.Call | ast.Subscript):
+            value = inner
+        elif value.args and not isinstance(value.args[0], ast.Name):
+            value = value.args[0]
+        else:
+            return get_last_name(function)
+    return get_last_name(value)
+
+
+def _write_padding(text: SourceText) -> str:
+    """Return the call that pads a list of sequences, with `{}` in its place."""
+    names = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+    known = [name for name, needed in WRITTEN.items() if needed in names]
+    function = known[0] if known else "torch.nn.utils.rnn.pad_sequence"
+    stored = {
+        target.id
+        for statement in _list_top(text)
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and PADDING.match(target.id)
+    }
+    value = f", padding_value={min(stored)}" if stored else ""
+    return f"{function}({{}}, batch_first=True{value})"
+
+
+WRITTEN = {
+    "pad_sequence": "pad_sequence",
+    "nn.utils.rnn.pad_sequence": "nn",
+    "torch.nn.utils.rnn.pad_sequence": "torch",
+}
+"""Ways to write the function that pads, and the name that a program needs for it."""
+
+
+def _is_taken(text: SourceText, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in text.nodes)
+
+
+def _find_top(text: SourceText, node: ast.Call) -> ast.stmt | None:
+    """Return the statement of the file that a call stands in."""
+    statement = text.statement_of(node)
+    around = [statement, *text.outwards(statement)]
+    for top in _list_top(text):
+        if any(top is outer for outer in around):
+            return None if getattr(top, "decorator_list", None) else top
+    return None
+
+
+def _list_top(text: SourceText) -> list[ast.stmt]:
+    return text.tree.body if text.tree is not None else []
