@@ -190,6 +190,8 @@ def _find_batch(
     turn = memory.shortage.turn if memory.shortage is not None else None
     if turn is None or turn.loader is None or not turn.batch or memory.total is None:
         return None
+    if turn.number > 1 and memory.find_growth((turn.file, turn.line)) is not None:
+        return None  # with smaller batches it is full some turns later
     loader, total, capacity = turn.loader, memory.total, memory.capacity
     assert capacity is not None
     known = {turn.batch: memory}

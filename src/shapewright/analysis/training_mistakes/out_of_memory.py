@@ -176,6 +176,15 @@ def _list_advice(
         )
         return
     batch, turn = memory.largest_batch, shortage.turn
+    growth = None
+    if turn is not None and turn.number > 1:
+        growth = memory.find_growth((turn.file, turn.line))
+    if growth is not None:
+        yield (
+            f"each turn of this loop keeps {format_nbytes(growth.bytes)} more: with a "
+            "smaller batch the device is full some turns later"
+        )
+        return
     if batch is not None and turn is not None and turn.loader is not None:
         place = f"`batch_size` at {turn.loader[0]}:{turn.loader[1]}"
         yield _describe_batch(batch, place)
