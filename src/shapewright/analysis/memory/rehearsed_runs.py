@@ -14,6 +14,7 @@ from shapewright.analysis.memory.device_memory import (
     CONTEXT,
     DeviceMemory,
     find_workspace,
+    list_library_notes,
 )
 from shapewright.analysis.memory.growth import find_growth
 from shapewright.analysis.memory.peaks import describe_moment, find_peak
@@ -46,7 +47,7 @@ def describe_run(
             total, capacity = device_memory.add_up(peak.bytes), device_memory.capacity
         return RehearsedMemory(
             device, run, peak, _find_turn(run, peak), total=total, capacity=capacity,
-            growth=find_growth(run, granularity, capacity),
+            growth=find_growth(run, granularity, capacity), notes=record.notes,
         )  # fmt: skip
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
@@ -72,6 +73,7 @@ def describe_run(
         capacity=capacity,
         shortage=shortage,
         growth=find_growth(run, SMALLEST, limits),
+        notes=(*record.notes, *list_library_notes(record)),
     )
 
 
