@@ -18,7 +18,15 @@ from shapewright.analysis.memory.device_memory import (
 )
 from shapewright.analysis.memory.growth import find_growth
 from shapewright.analysis.memory.peaks import describe_moment, find_peak
-from shapewright.record.memory import KINDS, Peak, TotalBytes
+from shapewright.record.memory import (
+    ACTIVATIONS,
+    ALLOCATE,
+    EVALUATION,
+    FREE,
+    KINDS,
+    Peak,
+    TotalBytes,
+)
 from shapewright.record.rehearsed_memory import (
     LoopTurn,
     RecordedRun,
@@ -122,3 +130,19 @@ def _describe_shortage(
         file, line, event.phase, run.get_turn(event.step), event.bytes, needed, moment,
         is_sure, place, op,
     )  # fmt: skip
+
+
+def count_needless(memory: RehearsedMemory, shortage: Shortage) -> int:
+    """Return the bytes of activations that evaluations have made and that live."""
+    record = memory.run.events
+    live: dict[int, int] = {}
+    for event in record.events[: shortage.event]:
+        if event.action == FREE:
+            live.pop(event.storage, None)
+        elif event.action == ALLOCATE and event.phase == EVALUATION:
+            live[event.storage] = event.bytes
+    return sum(
+        size
+        for number, size in live.items()
+        if record.storages[number].kind == ACTIVATIONS
+    )
