@@ -8,6 +8,7 @@ from shapewright.analysis.memory.caching_allocator import (
     SMALLEST,
     CachingAllocator,
     DeviceFull,
+    replay_allocator,
     replay_event,
 )
 from shapewright.analysis.memory.device_memory import (
@@ -60,19 +61,22 @@ def describe_run(
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
     workspace, context = find_workspace(capability), CONTEXT
-    capacity = shortage = limit = limits = None
+    capacity = shortage = limits = None
     if device_memory is not None:
         capacity = device_memory.capacity
         workspace, context = device_memory.workspace, device_memory.context
-        shortage = _find_shortage(run, device_memory)
         limits = (
             capacity[0] - workspace - context[1],
             capacity[1] - workspace - context[0],
         )
-        limit = limits[0] if shortage is None else None
-    allocator = CachingAllocator(limit)
-    for event in record.events:
-        replay_event(allocator, event)
+    allocator = replay_allocator(record.events)
+    is_tight = limits is not None and allocator.most_reserved > limits[0]
+    if device_memory is not None and limits is not None and is_tight:
+        shortage = _find_shortage(run, device_memory)
+        if shortage is None:  # there is room once free segments are given back
+            allocator = CachingAllocator(limits[0])
+            for event in record.events:
+                replay_event(allocator, event)
     return replace(
         memory,
         allocated=allocator.most_allocated,
