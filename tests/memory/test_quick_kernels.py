@@ -137,6 +137,12 @@ def draw_call(rng: random.Random) -> tuple[Any, ...]:
         (ATEN.cat.default, [x, draw_laid(rng, tuple(longer)), two], dim),
         (ATEN.slice_backward.default, x, longer, dim, 0, shape[dim], 1),
         (ATEN.clone.default, x),
+        (ATEN.sigmoid_backward.default, x, two), (ATEN.tanh_backward.default, x, two),
+        (ATEN.gelu_backward.default, x, two), (ATEN.silu_backward.default, x, two),
+        (ATEN.threshold_backward.default, x, two, 0),
+        (ATEN.hardswish_backward.default, x, two),
+        (ATEN.sigmoid_.default, x), (ATEN.tanh_.default, x),
+        (ATEN.add_.Tensor, x, y), (ATEN.mul_.Tensor, x, 2.0),
     ]  # fmt: skip
     return rng.choice(calls)
 
@@ -154,7 +160,7 @@ def take_data(value: Any) -> Any:
 def test_quick_results_have_the_layout_of_real_ones(seed: int) -> None:
     rng = random.Random(seed)
     answered: dict[str, int] = {}
-    for _ in range(600):
+    for _ in range(900):
         func, *args = draw_call(rng)
         quick = _KERNELS[func](*map(take_data, args))
         if quick is LEFT:
@@ -163,8 +169,22 @@ def test_quick_results_have_the_layout_of_real_ones(seed: int) -> None:
         assert (quick.shape, quick.dtype) == (real.shape, real.dtype), (func, args)
         assert quick.stride() == real.stride(), (func, [describe(arg) for arg in args])
         answered[str(func)] = answered.get(str(func), 0) + 1
-    assert len(answered) == 20, answered
+    assert len(answered) == 30, answered
     assert min(answered.values()) >= 3
+
+
+def test_what_is_written_in_place_is_the_same_tensor() -> None:
+    x, row = draw((4, 3), torch.float32), draw((3,), torch.float32)
+    for func, *args in (
+        (ATEN.sigmoid_.default, x[:, 1:]), (ATEN.add_.Tensor, x, row),
+        (ATEN.mul_.Tensor, x, 0.5),
+    ):  # fmt: skip
+        assert _KERNELS[func](*args) is args[0]
+    for func, *args in (
+        (ATEN.add_.Tensor, row, x), (ATEN.sigmoid_.default, row.expand(4, 3)),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=r"shape|single memory location"):
+            compute_quickly(func, tuple(args), {})
 
 
 def test_lists_in_place_are_left_as_they_are() -> None:

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import shapewright as sw
-from memory.families import Encoder, LanguageModel, Mlp, ResidualMlp
+from memory.families import FAMILIES, Encoder, LanguageModel, Mlp, ResidualMlp
 from shapewright.analysis.memory.largest_batch import find_largest_batch
 from shapewright.inputs.errors import InputError
 from shapewright.record.memory import KINDS, Memory, TotalBytes
@@ -68,6 +68,19 @@ def test_every_saved_byte_has_a_line_and_an_operator() -> None:
     text = Path(largest.file).read_text().splitlines()[largest.line - 1]
     assert "F.gelu" in text  # it and `down` keep 4 * 64 each
     assert largest.module == ""  # of several modules
+
+
+@pytest.mark.parametrize("device", ["cpu", "A100 40GB"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_all_families_have_lines_operators_and_kinds(name: str, device: str) -> None:
+    family = FAMILIES[name]
+    memory = sw.memory(family.build(), *family.inputs, device=device)
+    peak = memory.peak
+    assert sum(peak.kinds.values()) == peak.bytes
+    assert sum(held.bytes for held in peak.lines) == peak.kinds["activations"]
+    saved = [s for s in memory.events.storages if s.kind == "activations"]
+    assert saved
+    assert [s for s in saved if not (s.file and s.line and s.saved_by)] == []
 
 
 def test_what_backward_makes_has_the_line_of_its_call() -> None:

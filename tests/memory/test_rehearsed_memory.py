@@ -187,6 +187,7 @@ def test_an_evaluation_with_gradients_does_not_fit(tmp_path: Path) -> None:
     assert "is full in an evaluation" in finding.message
     assert "in turn 2 of 4 of this loop" in finding.related[0].message
     assert any("`with torch.no_grad():`" in line for line in finding.lines)
+    assert get_memory(report).largest_batch is None  # of no use: it was not looked for
     quiet = EVALUATION_WITH_GRAPH.replace(
         "for x, y in DataLoader",
         "torch.set_grad_enabled(False)\nfor x, y in DataLoader",

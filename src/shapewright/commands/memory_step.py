@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.memory.advice import find_advice
 from shapewright.analysis.memory.caching_allocator import SMALLEST, replay_allocator
+from shapewright.analysis.memory.device_memory import list_library_notes
 from shapewright.analysis.memory.largest_batch import (
     estimate_events,
     find_largest_batch,
@@ -245,6 +246,4 @@ class MeasuredStep:
         if self.device.is_metal:
             return (METAL_NOTE,)
         is_gpu = self.device.capability is not None
-        if is_gpu and any(s.op.startswith("convolution") for s in events.storages):
-            return ("the workspaces of cuDNN's convolutions are not in these numbers",)
-        return ()
+        return list_library_notes(events) if is_gpu else ()

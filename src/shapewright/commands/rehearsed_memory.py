@@ -13,7 +13,7 @@ from shapewright.analysis.memory.largest_batch import (
     estimate_events,
     find_largest_batch,
 )
-from shapewright.analysis.memory.rehearsed_runs import describe_run
+from shapewright.analysis.memory.rehearsed_runs import count_needless, describe_run
 from shapewright.commands.check import plan_continuation
 from shapewright.commands.memory_devices import (
     METAL_NOTE,
@@ -190,6 +190,10 @@ def _find_batch(
     turn = memory.shortage.turn if memory.shortage is not None else None
     if turn is None or turn.loader is None or not turn.batch or memory.total is None:
         return None
+    if turn.number > 1 and memory.find_growth((turn.file, turn.line)) is not None:
+        return None  # with smaller batches it is full some turns later
+    if memory.shortage is not None and count_needless(memory, memory.shortage):
+        return None  # its batch has room without gradients
     loader, total, capacity = turn.loader, memory.total, memory.capacity
     assert capacity is not None
     known = {turn.batch: memory}

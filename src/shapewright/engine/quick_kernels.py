@@ -128,11 +128,40 @@ def _broadcast_sizes(
 
 def _answer_gradient(gradient: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     """Answer for a gradient and what a pointwise operator saved."""
-    if not (_is_plain(gradient) and _is_plain(x)):
+    if not (_is_strided(gradient) and _is_strided(x)):
         return LEFT
     if gradient.shape != x.shape or gradient.dtype != x.dtype:
         return LEFT
-    return _create_like(gradient)
+    return _create_iterated(tuple(x.shape), x.dtype, (gradient, x))
+
+
+def _answer_threshold(gradient: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """Answer for a gradient whose kernel goes over the saved tensor first."""
+    return _answer_gradient(x, gradient)
+
+
+def _write_alone(x: Any) -> Any:
+    """Answer for a pointwise operator that writes into its only tensor."""
+    return x if _is_strided(x) and _is_writable(x) else LEFT
+
+
+def _write_result(x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+    """Answer for an operator of two tensors that writes into the first."""
+    if not _is_strided(x) or not _is_writable(x):
+        return LEFT
+    if isinstance(y, int | float):
+        return x
+    if not _is_strided(y) or x.dtype != y.dtype:
+        return LEFT
+    shape = tuple(x.shape)
+    return x if _broadcast_sizes(shape, tuple(y.shape)) == shape else LEFT
+
+
+def _is_writable(x: torch.Tensor) -> bool:
+    """Return whether no two elements share memory, as those of `expand` do."""
+    return all(
+        stride or size < 2 for size, stride in zip(x.shape, x.stride(), strict=True)
+    )
 
 
 def _copy_plainly(x: Any, **kwargs: Any) -> Any:
@@ -381,6 +410,9 @@ def _list_kernels() -> dict[Any, Kernel]:
         (_UNARY, _answer_unary),
         (_BINARY, _answer_binary),
         (_GRADIENTS, _answer_gradient),
+        ("threshold_backward", _answer_threshold),
+        ("sigmoid_ tanh_ relu_ exp_ sqrt_ neg_", _write_alone),
+        ("add_.Tensor sub_.Tensor mul_.Tensor div_.Tensor", _write_result),
         (_LIKE, _copy_plainly),
         (_LISTS_IN_PLACE, _update_lists),
         ("_foreach_sqrt", _create_lists),
@@ -418,8 +450,7 @@ _UNARY = (
 )
 _BINARY = "add.Tensor sub.Tensor mul.Tensor div.Tensor"
 _GRADIENTS = (
-    "gelu_backward silu_backward threshold_backward sigmoid_backward tanh_backward "
-    "hardswish_backward"
+    "gelu_backward silu_backward sigmoid_backward tanh_backward hardswish_backward"
 )
 _LIKE = "zeros_like empty_like ones_like"
 _LISTS_IN_PLACE = (

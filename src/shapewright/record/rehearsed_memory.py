@@ -135,6 +135,13 @@ class RehearsedMemory:
             return TIGHT
         return "" if self.run.ended_early else FITS
 
+    def find_growth(self, loop: tuple[str, int] | None) -> Growth | None:
+        """Return what the loop at a place leaves behind, if its turns keep anything."""
+        for growth in self.growth:
+            if (growth.file, growth.line) == loop:
+                return growth
+        return None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, without its events."""
         return {

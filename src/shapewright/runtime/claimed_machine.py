@@ -31,8 +31,15 @@ def has_gpu() -> bool:
 
 
 @contextmanager
-def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
-    """Make `torch.cuda` and similar modules report the claimed machine in the block."""
+def claim_machine(
+    machine: Machine,
+    engine: Engine,
+    note_pool: Callable[[str], None] | None = None,
+) -> Iterator[None]:
+    """Make `torch.cuda` and similar modules report the claimed machine in the block.
+
+    `note_pool` is called for what has memory of its own: "streams" or "graphs".
+    """
     has_gpu = machine.kind == "cuda"
     engine.claim(machine.kind, machine.count if has_gpu else None)
     spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
@@ -56,13 +63,14 @@ def claim_machine(machine: Machine, engine: Engine) -> Iterator[None]:
                         replace_attribute(space, name, _make_answering(value))
                     )
         if has_gpu:
+            streams, graphs = (_build_note(note_pool, k) for k in ("streams", "graphs"))
             for name, make in {
-                "Stream": _make_subclass_maker(_Stream),
+                "Stream": _make_subclass_maker(_Stream, **streams),
                 "Event": _make_subclass_maker(_Stream),
                 "device": _make_subclass_maker(_Chosen, engine=engine),
                 "device_of": _make_subclass_maker(_Chosen, engine=engine),
                 "stream": _make_answering(_Stream()),
-                "CUDAGraph": _make_subclass_maker(_Stream),
+                "CUDAGraph": _make_subclass_maker(_Stream, **graphs),
                 "graph": _make_subclass_maker(_Stream),
             }.items():  # fmt: skip
                 stack.enter_context(replace_attribute(torch.cuda, name, make))
@@ -214,13 +222,21 @@ def _keep_uncaptured(callables: Any, *args: Any, **kwargs: Any) -> Any:
     return callables
 
 
+def _build_note(note: Callable[[str], None] | None, kind: str) -> dict[str, Any]:
+    """Return the attributes of a stand-in that notes each time it is constructed."""
+    return {} if note is None else {"note": staticmethod(partial(note, kind))}
+
+
 class _Stream:
     """A stand-in for a stream or an event, which has nothing to order, or for a graph
     of kernels: what is captured runs once, and a replay leaves its results as they are.
     """
 
+    note: Callable[[], None] | None = None
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
+        if self.note is not None:
+            self.note()
 
     def __enter__(self) -> _Stream:
         return self

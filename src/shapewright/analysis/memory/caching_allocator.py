@@ -73,9 +73,13 @@ class _Block:
     after: _Block | None = None
 
     @property
-    def key(self) -> tuple[int, int, int]:
-        """Return what free blocks are sorted by: size, then place."""
-        return self.size, self.segment, self.start
+    def entry(self) -> _Entry:
+        """Return the entry among the free blocks."""
+        return self.size, self.segment, self.start, self
+
+
+_Entry = tuple[int, int, int, _Block]
+"""A free block behind what it is sorted by: its size, then its place."""
 
 
 class DeviceFull(Exception):
@@ -108,7 +112,7 @@ class CachingAllocator:
         self.most_allocated = 0
         self.segments = 0
         self.live: dict[int, _Block] = {}
-        self.free_blocks: dict[tuple[int, bool], list[_Block]] = {}
+        self.free_blocks: dict[tuple[int, bool], list[_Entry]] = {}
 
     def allocate(self, storage: int, size: int, stream: int = 0) -> None:
         """Take a block for a storage; one of no bytes takes none."""
@@ -175,26 +179,25 @@ class CachingAllocator:
 
     def _give_back(self) -> None:
         """Give all segments back in which nothing lives, as before an error."""
-        for pool, blocks in self.free_blocks.items():
-            kept = [b for b in blocks if b.before is not None or b.after is not None]
-            self.reserved -= sum(b.size for b in blocks) - sum(b.size for b in kept)
+        for pool, entries in self.free_blocks.items():
+            kept = [e for e in entries if e[3].before or e[3].after]
+            self.reserved -= sum(e[0] for e in entries) - sum(e[0] for e in kept)
             self.free_blocks[pool] = kept
 
     def _take_fitting(self, pool: tuple[int, bool], size: int) -> _Block | None:
         """Take the smallest free block of at least this size out of its pool."""
-        blocks = self.free_blocks.get(pool, [])
-        place = bisect.bisect_left(blocks, (size, -1, -1), key=lambda b: b.key)
-        return blocks.pop(place) if place < len(blocks) else None
+        entries = self.free_blocks.get(pool, [])
+        place = bisect.bisect_left(entries, (size, -1))
+        return entries.pop(place)[3] if place < len(entries) else None
 
     def _put(self, block: _Block) -> None:
-        blocks = self.free_blocks.setdefault(block.pool, [])
-        bisect.insort(blocks, block, key=lambda b: b.key)
+        bisect.insort(self.free_blocks.setdefault(block.pool, []), block.entry)
 
     def _drop(self, block: _Block) -> None:
-        blocks = self.free_blocks[block.pool]
-        place = bisect.bisect_left(blocks, block.key, key=lambda b: b.key)
-        assert blocks[place] is block
-        del blocks[place]
+        entries = self.free_blocks[block.pool]
+        place = bisect.bisect_left(entries, block.entry)
+        assert entries[place][3] is block
+        del entries[place]
 
 
 def replay_allocator(events: Iterable[Event], step: int = 0) -> CachingAllocator:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shapewright.analysis.memory.caching_allocator import MIB
-from shapewright.record.memory import TotalBytes
+from shapewright.record.memory import MemoryEvents, TotalBytes
 
 GIB = 1 << 30
 
@@ -161,3 +161,10 @@ def _find_capacity(name: str, gigabytes: int) -> tuple[int, int]:
 def find_workspace(capability: tuple[int, int]) -> int:
     """Return the bytes of the workspace of cuBLAS on one stream."""
     return WORKSPACE_9 if capability[0] == 9 else WORKSPACE
+
+
+def list_library_notes(events: MemoryEvents) -> tuple[str, ...]:
+    """Return notes on what a GPU's libraries allocate and nobody publishes."""
+    if any(storage.op.startswith("convolution") for storage in events.storages):
+        return ("the workspaces of cuDNN's convolutions are not in these numbers",)
+    return ()

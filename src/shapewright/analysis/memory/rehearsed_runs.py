@@ -8,16 +8,26 @@ from shapewright.analysis.memory.caching_allocator import (
     SMALLEST,
     CachingAllocator,
     DeviceFull,
+    replay_allocator,
     replay_event,
 )
 from shapewright.analysis.memory.device_memory import (
     CONTEXT,
     DeviceMemory,
     find_workspace,
+    list_library_notes,
 )
 from shapewright.analysis.memory.growth import find_growth
 from shapewright.analysis.memory.peaks import describe_moment, find_peak
-from shapewright.record.memory import KINDS, Peak, TotalBytes
+from shapewright.record.memory import (
+    ACTIVATIONS,
+    ALLOCATE,
+    EVALUATION,
+    FREE,
+    KINDS,
+    Peak,
+    TotalBytes,
+)
 from shapewright.record.rehearsed_memory import (
     LoopTurn,
     RecordedRun,
@@ -46,24 +56,27 @@ def describe_run(
             total, capacity = device_memory.add_up(peak.bytes), device_memory.capacity
         return RehearsedMemory(
             device, run, peak, _find_turn(run, peak), total=total, capacity=capacity,
-            growth=find_growth(run, granularity, capacity),
+            growth=find_growth(run, granularity, capacity), notes=record.notes,
         )  # fmt: skip
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
     workspace, context = find_workspace(capability), CONTEXT
-    capacity = shortage = limit = limits = None
+    capacity = shortage = limits = None
     if device_memory is not None:
         capacity = device_memory.capacity
         workspace, context = device_memory.workspace, device_memory.context
-        shortage = _find_shortage(run, device_memory)
         limits = (
             capacity[0] - workspace - context[1],
             capacity[1] - workspace - context[0],
         )
-        limit = limits[0] if shortage is None else None
-    allocator = CachingAllocator(limit)
-    for event in record.events:
-        replay_event(allocator, event)
+    allocator = replay_allocator(record.events)
+    is_tight = limits is not None and allocator.most_reserved > limits[0]
+    if device_memory is not None and limits is not None and is_tight:
+        shortage = _find_shortage(run, device_memory)
+        if shortage is None:  # there is room once free segments are given back
+            allocator = CachingAllocator(limits[0])
+            for event in record.events:
+                replay_event(allocator, event)
     return replace(
         memory,
         allocated=allocator.most_allocated,
@@ -72,6 +85,7 @@ def describe_run(
         capacity=capacity,
         shortage=shortage,
         growth=find_growth(run, SMALLEST, limits),
+        notes=(*record.notes, *list_library_notes(record)),
     )
 
 
@@ -120,3 +134,19 @@ def _describe_shortage(
         file, line, event.phase, run.get_turn(event.step), event.bytes, needed, moment,
         is_sure, place, op,
     )  # fmt: skip
+
+
+def count_needless(memory: RehearsedMemory, shortage: Shortage) -> int:
+    """Return the bytes of activations that evaluations have made and that live."""
+    record = memory.run.events
+    live: dict[int, int] = {}
+    for event in record.events[: shortage.event]:
+        if event.action == FREE:
+            live.pop(event.storage, None)
+        elif event.action == ALLOCATE and event.phase == EVALUATION:
+            live[event.storage] = event.bytes
+    return sum(
+        size
+        for number, size in live.items()
+        if record.storages[number].kind == ACTIVATIONS
+    )

@@ -10,18 +10,14 @@ from dataclasses import replace
 
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.finding import Finding
-from shapewright.record.rehearsed_memory import Growth, RehearsedMemory
+from shapewright.record.rehearsed_memory import (
+    Growth,
+    LoopTurn,
+    RehearsedMemory,
+    Shortage,
+)
 from shapewright.record.report import Place
 from shapewright.views.formatting import format_nbytes
-
-
-def _find_loop_growth(scene: RehearsalContext, loop: Place | None) -> Growth | None:
-    """Return what grows in the loop at a line, if anything does."""
-    memory = scene.rehearsal.memory
-    for growth in memory.growth if memory is not None else ():
-        if (growth.file, growth.line) == loop:
-            return growth
-    return None
 
 
 def describe_end(memory: RehearsedMemory, growth: Growth) -> str:
@@ -43,10 +39,18 @@ def add_growth(
 
     It is an error where the loop does not reach its end.
     """
-    memory, growth = scene.rehearsal.memory, _find_loop_growth(scene, loop)
+    memory = scene.rehearsal.memory
+    growth = memory.find_growth(loop) if memory is not None else None
     if memory is None or growth is None:
         return finding
     size = format_nbytes(growth.bytes)
+    met = memory.shortage
+    turn = met.turn if met is not None else None
+    if met is not None and turn is not None and (turn.file, turn.line) == loop:
+        return _add_shortage(finding, memory, size, met, turn)
+    if met is not None:  # the device is full elsewhere
+        line = f"{size} more with each turn"
+        return replace(finding, lines=(*finding.lines, line))
     if growth.full_from is None and growth.full_at is None:
         line = f"{size} more with each turn, for which there is room"
         if memory.capacity is None or growth.count is None:
@@ -58,4 +62,26 @@ def add_growth(
         message=f"{finding.message}; with {size} in each turn, "
         f"{describe_end(memory, growth)}",
         severity="error" if is_sure else finding.severity,
+    )
+
+
+def _add_shortage(
+    finding: Finding,
+    memory: RehearsedMemory,
+    size: str,
+    shortage: Shortage,
+    turn: LoopTurn,
+) -> Finding:
+    """Return a finding about a loop in which the device is full in a turn that ran."""
+    if turn.number == 1:  # what is kept has no part in it
+        line = f"{size} more with each turn"
+        return replace(finding, lines=(*finding.lines, line))
+    number = f"{turn.number:,}"
+    number += f" of {turn.total:,}" if turn.total is not None else ""
+    end = "is full in turn" if shortage.is_sure else "may be full in turn"
+    return replace(
+        finding,
+        message=f"{finding.message}; with {size} in each turn, `{memory.device}` {end} "
+        f"{number}",
+        severity="error" if shortage.is_sure else finding.severity,
     )

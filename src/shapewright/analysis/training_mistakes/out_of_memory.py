@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.memory.advice import find_advice
+from shapewright.analysis.memory.rehearsed_runs import count_needless
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -23,12 +24,9 @@ from shapewright.findings.codes import OUT_OF_MEMORY, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 from shapewright.record.memory import (
-    ACTIVATIONS,
-    ALLOCATE,
     BACKWARD,
     EVALUATION,
     FORWARD,
-    FREE,
     SETUP,
     STEP,
     HeldBytes,
@@ -167,7 +165,7 @@ def _list_advice(
     scene: RehearsalContext, memory: RehearsedMemory, shortage: Shortage
 ) -> Iterator[str]:
     """Yield what would help, as far as the record shows it."""
-    needless = _count_needless(memory, shortage)
+    needless = count_needless(memory, shortage)
     if needless:
         yield (
             f"{format_nbytes(needless)} of the activations are an evaluation's, for a "
@@ -176,6 +174,15 @@ def _list_advice(
         )
         return
     batch, turn = memory.largest_batch, shortage.turn
+    growth = None
+    if turn is not None and turn.number > 1:
+        growth = memory.find_growth((turn.file, turn.line))
+    if growth is not None:
+        yield (
+            f"each turn of this loop keeps {format_nbytes(growth.bytes)} more: with a "
+            "smaller batch the device is full some turns later"
+        )
+        return
     if batch is not None and turn is not None and turn.loader is not None:
         place = f"`batch_size` at {turn.loader[0]}:{turn.loader[1]}"
         yield _describe_batch(batch, place)
@@ -190,19 +197,3 @@ def _describe_batch(batch: LargestBatch, place: str) -> str:
         return f"not even 1 as {place} fits (checked by running it)"
     more = f", {batch.size + 1} does not" if batch.is_exact else "; more may fit too"
     return f"{batch.size:,} as {place} fits{more} (checked by running it)"
-
-
-def _count_needless(memory: RehearsedMemory, shortage: Shortage) -> int:
-    """Return the bytes of activations that evaluations have made and that live."""
-    record = memory.run.events
-    live: dict[int, int] = {}
-    for event in record.events[: shortage.event]:
-        if event.action == FREE:
-            live.pop(event.storage, None)
-        elif event.action == ALLOCATE and event.phase == EVALUATION:
-            live[event.storage] = event.bytes
-    return sum(
-        size
-        for number, size in live.items()
-        if record.storages[number].kind == ACTIVATIONS
-    )

@@ -14,6 +14,9 @@ _REFUSED = {
     "sparseadam": "it takes sparse gradients only",
 }
 
+_LOW_BITS = ("8bit", "4bit", "fp8")
+"""How optimizers of other packages end whose states have fewer bits."""
+
 
 class UnknownOptimizer(ValueError):
     """Raised for a name that is no optimizer of torch."""
@@ -45,6 +48,11 @@ def read_optimizer(text: str) -> tuple[type | None, dict[str, Any]]:
     if name in _REFUSED:
         raise UnknownOptimizer(f"no memory is known for `{text}`: {_REFUSED[name]}")
     classes = _find_classes()
+    if name.endswith(_LOW_BITS):
+        raise UnknownOptimizer(
+            f"`{text}` is no optimizer of torch: `rehearse --device` counts those of "
+            "bitsandbytes and torchao, in the script that uses them"
+        )
     if name not in classes:
         names = ["none", *_list_optimizers()]
         alike = [known for known in names if known[0] == name[:1]]

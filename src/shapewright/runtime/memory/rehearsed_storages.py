@@ -72,6 +72,18 @@ _ATEN: Any = torch.ops.aten
 NOWHERE = "nowhere"
 """The device of storages of our own, such as the twins of tensors with values."""
 
+POOLS = {
+    "streams": (
+        "the program has streams of its own, and counted is one: memory that another "
+        "stream has freed is not reused, so that more may be reserved"
+    ),
+    "graphs": (
+        "the program captures CUDA graphs: each keeps its memory in a pool of its own, "
+        "so that more may be reserved"
+    ),
+}
+"""What is not known of a program that has more than one pool of memory."""
+
 FEW = 4
 """Turns of a loop after which garbage is collected at fewer of them."""
 
@@ -117,6 +129,7 @@ class RehearsedStorages(StorageEvents):
         ] = []  # loops that run, and their turns
         self.claimed: set[int] = set()  # modules whose states are known
         self.texts: dict[str, None] = {}
+        self.began_step = 0  # storages before the step of an optimizer that runs
         self.fetched = 0  # batches so far
         self.twins: dict[int, set[int]] = {}  # of storages with values, by number
         self.owners: dict[int, int] = {}  # of the twins
@@ -166,6 +179,10 @@ class RehearsedStorages(StorageEvents):
             for note in self.notes[began:]:
                 note.device = NOWHERE
 
+    def note_pool(self, kind: str) -> None:
+        """Note that the program makes streams or graphs, whose memory is apart."""
+        self.texts[POOLS[kind]] = None
+
     def hold_buckets(self, buckets: Sequence[Bucket]) -> list[torch.Tensor]:
         """Return buffers for gradients, which count as long as they are held."""
         held = []
@@ -206,7 +223,7 @@ class RehearsedStorages(StorageEvents):
 
     def _begin_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._claim_states()
-        self.phase = STEP
+        self.phase, self.began_step = STEP, len(self.notes)
 
     def _end_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self.phase = FORWARD
@@ -215,6 +232,13 @@ class RehearsedStorages(StorageEvents):
                 for value in tree_iter(state):
                     if isinstance(value, torch.Tensor):
                         self._claim_live(value, OPTIMIZER)
+        note = getattr(optimizer, "memory_note", "")
+        if isinstance(note, str) and note:
+            self.texts[note] = None
+        if getattr(optimizer, "is_one_kernel", False) is True:
+            for made in self.notes[self.began_step :]:
+                if made.kind == TEMPORARY:
+                    made.device = NOWHERE
 
     def _claim_states(self) -> None:
         """Say which storages are parameters, buffers and gradients."""

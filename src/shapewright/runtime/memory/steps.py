@@ -383,6 +383,8 @@ def _follow_autocast(kind: str, notes: dict[str, None]) -> Iterator[None]:
 
 def list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
     """Yield notes on modules whose kernels are not those of a device."""
+    own = [getattr(module, "memory_note", "") for _, module in modules]
+    yield from dict.fromkeys(note for note in own if note and isinstance(note, str))
     recurrent = [path for path, module in modules if isinstance(module, nn.RNNBase)]
     if recurrent:
         yield (

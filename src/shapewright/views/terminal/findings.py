@@ -22,7 +22,7 @@ from shapewright.views.formatting import (
     cut_text,
     render_lines,
 )
-from shapewright.views.terminal.totals import label_text
+from shapewright.views.terminal.totals import label_text, wrap_text
 
 if TYPE_CHECKING:
     from shapewright.record.report import ChosenInputs, Report
@@ -56,7 +56,7 @@ def format_finding_lines(
         lines += _format_snippet(
             finding.span, finding.severity, trace, margin, terminal
         )
-    notes = _format_notes(finding, margin, terminal.notes)
+    notes = _format_notes(finding, margin, terminal)
     if notes and finding.span is not None:
         lines.append([(f"{margin} {terminal.glyphs.rule}", "edge")])
     return lines + notes + _format_fixes(finding, tried)
@@ -82,16 +82,19 @@ def _format_fixes(finding: Finding, how: str) -> list[Line]:
     return lines
 
 
-def _format_notes(finding: Finding, margin: str, most: int | None) -> list[Line]:
+def _format_notes(finding: Finding, margin: str, terminal: Terminal) -> list[Line]:
     """Return the origin of each side, and torch's own message if it is different.
 
-    With `most`, the first so many of these notes, and how many there are behind
-    `--verbose`.
+    Sentences are wrapped to the width; torch's message is not, so that it can be
+    searched for. With `terminal.notes`, the first so many of these notes, and how many
+    there are behind `--verbose`.
     """
+    most = terminal.notes
     texts = [
         f"{related.message}, at {_format_place(related.span, finding)}"
         for related in finding.related
     ]
+    says = ""
     own = finding.code.startswith("program-")  # the program's error, not torch's
     if (
         finding.torch_message
@@ -100,10 +103,14 @@ def _format_notes(finding: Finding, margin: str, most: int | None) -> list[Line]
     ):
         who = "Python" if finding.code in OF_PYTHON else "torch"
         first = finding.torch_message.strip().splitlines()[0]
-        texts.append(f"{who} says: {first}")
+        says = f"{who} says: {first}"
+        texts.append(says)
+    room = terminal.width - len(margin) - 3
     lines: list[Line] = []
     for text in finding.lines:
-        lines.append([(f"{margin}   ", ""), (text, "")])
+        is_aligned = "  " in text  # shapes below one another
+        parts = [text] if is_aligned else wrap_text(text, room)
+        lines += [[(f"{margin}   ", ""), (part, "")] for part in parts]
     if most is not None and len(texts) > most + 1:  # a single one is shown, too
         more = len(texts) - most
         chains = [text for text in texts[2:] if " -> " in text]  # `28 -> 24 -> 12`
@@ -111,7 +118,9 @@ def _format_notes(finding: Finding, margin: str, most: int | None) -> list[Line]
         kept = [*texts[:2], *chains, *others][:most]
         texts = [*kept, f"{more} more notes with --verbose"]
     for text in texts:
-        lines.append([(f"{margin} = ", "edge"), (text, "")])
+        first, *rest = [text] if text == says else wrap_text(text, room)
+        lines.append([(f"{margin} = ", "edge"), (first, "")])
+        lines += [[(f"{margin}   ", ""), (part, "")] for part in rest]
     return lines
 
 

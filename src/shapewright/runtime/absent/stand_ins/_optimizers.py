@@ -12,12 +12,19 @@ BLOCK = 256
 """Elements of a state of 8 bits that share their largest value."""
 
 
-class _Optimizer(torch.optim.Optimizer):
+class Optimizer(torch.optim.Optimizer):
     """An optimizer whose update of one parameter is a method."""
 
     set_grad_none = False
     least_8bit: int | None = None
     """From how many elements on states have 8 bits; None for never."""
+
+    is_one_kernel = True
+    """The real step allocates its states and no more; what this one makes besides is no
+    part of a program's memory."""
+
+    memory_note = ""
+    """What is not known of the memory of the real one."""
 
     def step(self, closure: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Update the parameters that have a gradient; return the loss."""
@@ -46,10 +53,14 @@ class _Optimizer(torch.optim.Optimizer):
         """Update one parameter."""
         raise NotImplementedError
 
+    def has_small_states(self, parameter: Tensor) -> bool:
+        """Return whether the states of a parameter have 8 bits."""
+        return self.least_8bit is not None and parameter.numel() >= self.least_8bit
+
     def keep(self, parameter: Tensor, *names: str) -> list[Tensor]:
         """Return states of a parameter, of zeros at first, as float32."""
         state = self.state[parameter]
-        small = self.least_8bit is not None and parameter.numel() >= self.least_8bit
+        small = self.has_small_states(parameter)
         dtype = torch.uint8 if small else torch.float32
         for name in names:
             if name not in state:
@@ -86,7 +97,7 @@ def _spread(state: Any, name: str) -> Any:
     return wide[: kept.numel()].view(kept.shape)
 
 
-class Adam(_Optimizer):
+class Adam(Optimizer):
     """Adam, or AdamW if `decoupled`; its states are float32."""
 
     def __init__(
@@ -149,7 +160,7 @@ class Lamb(Adam):
         parameter.sub_((group["lr"] * trust * direction).to(parameter.dtype))
 
 
-class Lion(_Optimizer):
+class Lion(Optimizer):
     """Lion: steps of one size, with one state."""
 
     def __init__(
@@ -171,7 +182,7 @@ class Lion(_Optimizer):
         self.write(parameter, "exp_avg", first)
 
 
-class Adagrad(_Optimizer):
+class Adagrad(Optimizer):
     """Adagrad."""
 
     def __init__(self, params: Any, lr: float, eps: float, weight_decay: float) -> None:

@@ -9,10 +9,16 @@ from torch import Tensor, nn
 
 from shapewright.runtime.absent.stand_ins._optimizers import Adam as _Adam
 from shapewright.runtime.absent.stand_ins._optimizers import Lion as _Lion
+from shapewright.runtime.absent.stand_ins._optimizers import Optimizer as _Optimizer
 
 SOURCE = "signatures of https://huggingface.co/docs/bitsandbytes, 0.48"
 VERSION = "0.48.0"
 Betas = tuple[float, float]
+
+_UNPACKED = (
+    "weights of `{}` are counted in the dtype that they have before they move to the "
+    "GPU, where they take {} bits each"
+)
 
 
 class Adam(_Adam):
@@ -130,7 +136,7 @@ class Lion8bit(Lion):
         super().__init__(params, lr, betas, weight_decay, 8, args, min_8bit_size)
 
 
-class SGD8bit(torch.optim.SGD):
+class SGD8bit(_Optimizer):
     """SGD; its state has 8 bits."""
 
     def __init__(
@@ -140,11 +146,36 @@ class SGD8bit(torch.optim.SGD):
     ) -> None:  # fmt: skip
         if momentum == 0:
             raise NotImplementedError("SGD without momentum is not supported!")
-        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "weight_decay": weight_decay,
+        })  # fmt: skip
+        self.least_8bit = min_8bit_size
+
+    def update(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        """Update one parameter."""
+        is_first = not self.state[parameter]
+        (first,) = self.keep(parameter, "momentum_buffer")
+        assert parameter.grad is not None
+        slope = parameter.grad.float() + group["weight_decay"] * parameter.float()
+        first.mul_(0.0 if is_first else group["momentum"]).add_(slope)
+        parameter.sub_((group["lr"] * first).to(parameter.dtype))
+        self.write(parameter, "momentum_buffer", first)
+
+
+def _make_paged(kind: type) -> type:
+    """Return an optimizer whose states of 100,000 elements or more are paged."""
+    name = f"Paged{kind.__name__}"
+    note = (
+        f"the states of `{name}` are counted on the GPU; they are paged, so that they "
+        "move to the host where the GPU is full"
+    )
+    return type(name, (kind,), {"memory_note": note, "__module__": kind.__module__})
 
 
 class Linear8bitLt(nn.Linear):
     """`nn.Linear`; its weight has 8 bits on the GPU."""
+
+    memory_note = _UNPACKED.format("Linear8bitLt", "8")
 
     def __init__(
         self, input_features: int, output_features: int, bias: bool = True,
@@ -158,6 +189,8 @@ class Linear4bit(nn.Linear):
     """`nn.Linear`; its weight has 4 bits on the GPU, and its output the dtype of its
     input.
     """
+
+    memory_note = _UNPACKED.format("Linear4bit", "4")
 
     def __init__(
         self, input_features: int, output_features: int, bias: bool = True,
@@ -210,13 +243,11 @@ class StableEmbedding(nn.Embedding):
 
 
 _OPTIM: dict[str, Any] = {
-    "Adam": Adam, "Adam8bit": Adam8bit, "Adam32bit": Adam, "PagedAdam": Adam,
-    "PagedAdam8bit": Adam8bit, "PagedAdam32bit": Adam, "AdamW": AdamW,
-    "AdamW8bit": AdamW8bit, "AdamW32bit": AdamW, "PagedAdamW": AdamW,
-    "PagedAdamW8bit": AdamW8bit, "PagedAdamW32bit": AdamW, "Lion": Lion,
-    "Lion8bit": Lion8bit, "PagedLion": Lion, "PagedLion8bit": Lion8bit,
+    "Adam": Adam, "Adam8bit": Adam8bit, "Adam32bit": Adam, "AdamW": AdamW,
+    "AdamW8bit": AdamW8bit, "AdamW32bit": AdamW, "Lion": Lion, "Lion8bit": Lion8bit,
     "SGD8bit": SGD8bit,
 }  # fmt: skip
+_OPTIM |= {f"Paged{n}": _make_paged(k) for n, k in _OPTIM.items() if n != "SGD8bit"}
 _NN = {"Linear8bitLt": Linear8bitLt, "Linear4bit": Linear4bit, "LinearNF4": LinearNF4,
        "LinearFP4": LinearNF4, "StableEmbedding": StableEmbedding}  # fmt: skip
 MODULES: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from shapewright.runtime.absent.stand_ins._optimizers import Adam as _Adam
 
@@ -20,6 +20,10 @@ class Adam8bit(_Adam):
     """Adam; its states have 8 bits."""
 
     decoupled, least_8bit = False, 4096
+    memory_note = (
+        "the step of an optimizer of torchao is compiled: what it allocates besides "
+        "its states is not counted"
+    )
 
     def __init__(
         self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999),
@@ -34,6 +38,12 @@ class Adam8bit(_Adam):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
         super().__init__(params, lr, betas, eps, weight_decay, decoupled=self.decoupled)
+        self.block_size = block_size
+
+    def has_small_states(self, parameter: Tensor) -> bool:
+        """Return whether the states of a parameter have 8 bits: all blocks are full."""
+        is_whole = parameter.numel() % self.block_size == 0
+        return is_whole and super().has_small_states(parameter)
 
 
 class AdamW8bit(Adam8bit):
@@ -46,7 +56,9 @@ class AdamW8bit(Adam8bit):
         eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
         block_size: int = 256, bf16_stochastic_round: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, block_size=block_size
+        )
 
 
 class _Config:
@@ -89,6 +101,10 @@ def quantize_(
     for name, module in model.named_modules():
         if (filter_fn or _is_linear)(module, name) and isinstance(module, nn.Linear):
             module.weight.requires_grad_(False)
+            module.__dict__["memory_note"] = (
+                "weights that `quantize_` converts are counted in the dtype that they "
+                "had before"
+            )
     if device is not None:
         model.to(device)
 
