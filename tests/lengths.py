@@ -213,11 +213,13 @@ FILES = {
 """Files of many programs of one kind: one test of so many is in `make test`."""
 
 ZOO = {
-    "capture/test_recurrent_layers.py::test_a_program_with_a_drawn_layer": 4,
-    "capture/test_tracers.py::test_what_a_tracer_made_elsewhere": 3,
-    "capture/test_tracers.py::test_what_any_tracer_made": 3,
+    "capture/test_dtypes_below_autograd.py::test_torch_decides": 3,
+    "capture/test_formats.py::test_text_is_refused_where_torch_refuses_it": 3,
+    "capture/test_recurrent_layers.py::test_a_program_with_a_drawn_layer": 8,
+    "capture/test_tracers.py::test_what_a_tracer_made_elsewhere": 6,
+    "capture/test_tracers.py::test_what_any_tracer_made": 6,
     "inputs/test_failed_search.py::test_a_right_program_has_no_error": 5,
-    "posts/test_posts.py::test_what_was_found_is_found": 8,
+    "posts/test_posts.py::test_what_was_found_is_found": 12,
 }
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 

@@ -115,6 +115,8 @@ def test_no_rate_no_estimate(device: str, autocast: str | None) -> None:
     assert memory.estimate is None
     assert memory.to_dict()["estimate"] is None
     assert "at best" not in format_memory(memory)
+    is_said = any("no time is estimated" in note for note in memory.notes)
+    assert is_said == (device == "V100")
 
 
 def test_the_lines() -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.memory.steps import StepRequest
 
 DEFAULT_OPTIMIZER = "adamw"
+NO_RATES = "the rates of `{}` are not known here (a device file states them)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,5 +246,12 @@ class MeasuredStep:
         """Return notes on what a GPU's libraries allocate and nobody publishes."""
         if self.device.is_metal:
             return (METAL_NOTE,)
-        is_gpu = self.device.capability is not None
-        return list_library_notes(events) if is_gpu else ()
+        if self.device.capability is None or self.device.memory is None:
+            return ()
+        notes = list_library_notes(events)
+        if self.device.memory.rates is None:
+            return (
+                *notes,
+                f"no time is estimated: {NO_RATES.format(self.device.name)}",
+            )
+        return notes

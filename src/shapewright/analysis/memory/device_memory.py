@@ -69,6 +69,11 @@ RATES: dict[tuple[str, int], DeviceRates] = {
         {"bfloat16": 989.4e12, "float16": 989.4e12, "tf32": 494.7e12,
          "float32": 66.9e12}, 3.35e12,
     ),
+    # NVIDIA H200 Tensor Core GPU (data sheet), SXM: the H100's arithmetic
+    ("NVIDIA H200", 141): DeviceRates(
+        {"bfloat16": 989.4e12, "float16": 989.4e12, "tf32": 494.7e12,
+         "float32": 66.9e12}, 4.8e12,
+    ),
     # NVIDIA A100 Tensor Core GPU (data sheet), SXM4, without sparsity
     ("NVIDIA A100", 40): DeviceRates(_A100, 1.555e12),
     ("NVIDIA A100", 80): DeviceRates(_A100, 2.039e12),
