@@ -27,12 +27,9 @@ def collate_data(batch):
     batch = sorted(batch, key=lambda b: b[2], reverse=True)
     max_len = batch[0][2]
     questions = torch.zeros(len(batch), max_len, dtype=torch.long)
-    lengths, images, answers = [], [], []
-    for i, (image, question, length, answer) in enumerate(batch):
+    for i, (_, question, length, _) in enumerate(batch):
         questions[i, :length] = question
-        lengths.append(length)
-        images.append(image)
-        answers.append(answer)
+    images, _, lengths, answers = zip(*batch)
     return torch.stack(images), questions, torch.tensor(lengths), torch.tensor(answers)
 
 
@@ -104,12 +101,10 @@ net = MACNetwork(90)
 criterion = nn.CrossEntropyLoss()
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-4)
 for epoch in range(2):
-    moving_loss = 0
     for image, question, q_len, answer in train_set:
         net.zero_grad()
         output = net(image, question, q_len)
         loss = criterion(output, answer)
         loss.backward()
         optimizer.step()
-        moving_loss = loss.item() if moving_loss == 0 else moving_loss * 0.99 + loss.item() * 0.01
-    print('Epoch: {}; Loss: {:.5f}'.format(epoch + 1, moving_loss))
+    print('Epoch: {}; Loss: {:.5f}'.format(epoch + 1, loss.item()))
