@@ -183,8 +183,7 @@ def test_what_is_written_in_place_is_the_same_tensor() -> None:
     for func, *args in (
         (ATEN.add_.Tensor, row, x), (ATEN.sigmoid_.default, row.expand(4, 3)),
     ):  # fmt: skip
-        with pytest.raises(RuntimeError, match=r"shape|single memory location"):
-            compute_quickly(func, tuple(args), {})
+        assert _KERNELS[func](*args) is LEFT  # torch is asked, and may refuse
 
 
 def test_lists_in_place_are_left_as_they_are() -> None:

@@ -74,7 +74,7 @@ NOWHERE = "nowhere"
 
 POOLS = {
     "streams": (
-        "the program has streams of its own, and counted is one: memory that another "
+        "there are several streams, and counted is one: memory that another "
         "stream has freed is not reused, so that more may be reserved"
     ),
     "graphs": (
@@ -236,9 +236,9 @@ class RehearsedStorages(StorageEvents):
         if isinstance(note, str) and note:
             self.texts[note] = None
         if getattr(optimizer, "is_one_kernel", False) is True:
-            for made in self.notes[self.began_step :]:
-                if made.kind == TEMPORARY:
-                    made.device = NOWHERE
+            for storage_note in self.notes[self.began_step :]:
+                if storage_note.kind == TEMPORARY:
+                    storage_note.device = NOWHERE
 
     def _claim_states(self) -> None:
         """Say which storages are parameters, buffers and gradients."""
