@@ -42,6 +42,10 @@ WRONG = {
     "a dtype": "x = x.double()\nif x.dim() == 2:\n    x.float()\n"
                "loss = F.cross_entropy(model.double()(x), y)",
     "detached": "h = model(x)\nh.detach()\nloss = F.cross_entropy(h, y)",
+    "gradients": "loss = F.cross_entropy(model(x), y)\nfor p in model.parameters():\n"
+                 "    if p.grad is not None:\n        p.grad.data.clamp(-1, 1)",
+    "values of parameters": "for p in model.parameters():\n"
+                            "    p.data.clamp(-0.1, 0.1)" + LOSS,
     "added": "h = model(x)\nh.add(1.0)\nloss = F.cross_entropy(h, y)",
 }  # fmt: skip
 RIGHT = {
@@ -56,6 +60,10 @@ RIGHT = {
         "scale = nn.Linear(6, 6, bias=False)\nscale.double()\nscale.float()\n"
         "loss = F.cross_entropy(model(scale(x)), y)",
     "a model of doubles": "model.double()\nmodel.float()" + LOSS,
+    "gradients in place": "loss = F.cross_entropy(model(x), y)\n"
+                          "for p in model.parameters():\n"
+                          "    if p.grad is not None:\n"
+                          "        p.grad.data.clamp_(-1, 1)",
     "already there": "x.to('cpu')\nx.float()" + LOSS,
     "never read": "z = torch.zeros(3)\nz.relu()" + LOSS,
     "a reduction": "x.sum()" + LOSS,

@@ -20,6 +20,8 @@ from shapewright.record.ops import Op
 WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
 ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
 LIST = "must be Tensor, not list"
+ONE_TENSOR = re.compile(r"(\w+)\(\): argument 'tensors' .* not Tensor")
+JOINING = frozenset({"stack", "cat", "concat", "hstack", "vstack"})
 INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
 
 
@@ -67,7 +69,23 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
         return _explain_name_as_index(program, text, node)
     if LIST in messages and isinstance(node, ast.Call):
         return _explain_list(program, text, node)
+    if ONE_TENSOR.search(messages) is not None and isinstance(node, ast.Call):
+        return _explain_single_tensor(text, node)
     return None
+
+
+# -- one tensor where a list of them is joined -----------------------------------------
+
+
+def _explain_single_tensor(text: SourceText, call: ast.Call) -> _Cause | None:
+    """Explain `torch.stack(x)` of one tensor, which is joined already."""
+    name = get_dotted_name(call.func)
+    if name.rpartition(".")[2] not in JOINING or not call.args:
+        return None
+    whole = text.written(call.args[0])
+    message = f"`{name}` joins a list of tensors, but `{whole}` is one tensor"
+    edit = Edit(text.span(call), whole)
+    return _Cause(message, (), (Fix("fits", f"`{whole}`", (edit,)),))
 
 
 # -- a list of tensors -----------------------------------------------------------------

@@ -30,6 +30,10 @@ from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.label_edits import suggest_one_hot
 from shapewright.analysis.fixes.last_states import suggest_last_state
+from shapewright.analysis.fixes.lost_dims import (
+    suggest_other_reduced_dim,
+    suggest_whole_output,
+)
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
@@ -53,6 +57,7 @@ from shapewright.analysis.fixes.token_edits import suggest_resized_embedding
 from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_failed_loss
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
+    suggest_fitting_output_padding,
     suggest_output_padding,
     suggest_target_size,
 )
@@ -317,11 +322,17 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("last-state", 0.8, last)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
     yield from iter_options("unread", 0.9, unread)
+    reduced = suggest_other_reduced_dim(program, failure)
+    yield from iter_options("reduced", 1.0, reduced)
+    whole = suggest_whole_output(program, failure)
+    yield from iter_options("whole", 1.4, whole)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
     yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
+    smaller = suggest_fitting_output_padding(program, failure)
+    yield from iter_options("size", 0.9, smaller)
     paddings = suggest_all_output_paddings(program, failure)
     yield from iter_options("size", 1.25, paddings)
     yield from iter_options(

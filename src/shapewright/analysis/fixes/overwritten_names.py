@@ -39,12 +39,39 @@ def _suggest_for(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:
     written = {name for node in before.targets for name in collect_names(node)}
     if target.id not in written:
         return
+    read = _find_first_name(value)
+    if read is not None:
+        edit = Edit(text.span(read), target.id)
+        yield Fix("fits", f"`{target.id}` for `{read.id}`", (edit,))
+
+
+def _find_first_name(value: ast.Call) -> ast.Name | None:
+    """Return the name that a call works on: the first argument of a function, or the
+    tensor at the beginning of a chain of methods, `att` of `att.mT.view(b, -1)`.
+    """
     calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
     for argument in (call.args[0] for call in calls if call.args):
-        if isinstance(argument, ast.Name):
-            edit = Edit(text.span(argument), target.id)
-            yield Fix("fits", f"`{target.id}` for `{argument.id}`", (edit,))
-            return
+        if isinstance(argument, ast.Name) and not _is_method_of_tensor(calls, argument):
+            return argument
+    owner: ast.expr = value
+    while isinstance(owner, ast.Call | ast.Attribute):
+        owner = owner.func if isinstance(owner, ast.Call) else owner.value
+    return owner if isinstance(owner, ast.Name) and owner.id not in MODULES else None
+
+
+MODULES = frozenset({"torch", "F", "nn", "self", "np", "einops"})
+"""Names at the beginning of a chain that are no tensors."""
+
+
+def _is_method_of_tensor(calls: list[ast.Call], argument: ast.Name) -> bool:
+    """Return whether a name is a size that a method gets, as in `x.view(batch, -1)`."""
+    for call in calls:
+        if call.args[:1] == [argument] and isinstance(call.func, ast.Attribute):
+            owner: ast.expr = call.func.value
+            while isinstance(owner, ast.Call | ast.Attribute):
+                owner = owner.func if isinstance(owner, ast.Call) else owner.value
+            return isinstance(owner, ast.Name) and owner.id not in MODULES
+    return False
 
 
 def _find_block(text: SourceText, statement: ast.stmt) -> list[ast.stmt]:

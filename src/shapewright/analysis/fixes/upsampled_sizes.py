@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import OUTPUT_PADDING_TOO_LARGE
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
@@ -73,6 +74,35 @@ def suggest_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
                 yield Fix("fits", f"`output_padding={new}`", (edit,))
             else:
                 yield with_keyword(text, call, f"output_padding={new}")
+
+
+def suggest_fitting_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `output_padding=stride - 1` for a layer whose stride allows no more: of
+    even sizes, that is what the convolution that it undoes has lost.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code != OUTPUT_PADDING_TOO_LARGE:
+        return
+    layer = program.layer(program.trace.ops[failure.op])
+    built = program.built.get(layer.path) if layer is not None else None
+    text_and_call = program.call_at(built.span) if built is not None else None
+    if text_and_call is None:
+        return
+    text, call = text_and_call
+    words = {word.arg: word.value for word in call.keywords}
+    padding = words.get("output_padding", call.args[5] if len(call.args) > 5 else None)
+    stride = words.get("stride", call.args[3] if len(call.args) > 3 else None)
+    if padding is None:
+        return
+    number = 1 if stride is None else evaluate_whole_number(stride)
+    if number is not None:
+        new = str(number - 1)
+    elif isinstance(stride, ast.Name | ast.Attribute):
+        new = f"{text.written(stride)} - 1"
+    else:
+        return
+    edit = Edit(text.span(padding), new)
+    yield Fix("fits", f"`output_padding={new}`", (edit,))
 
 
 def suggest_all_output_paddings(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -7,6 +7,7 @@ tensor that was meant to change must be read afterwards, as it was.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
@@ -16,6 +17,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.notebooks import is_notebook
 from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 
 CHANGING = (
@@ -34,6 +36,9 @@ MEASURING = (
 """What a function has that runs calls for their time, or for their error."""
 
 
+OF_TRAINING = re.compile(r"\.grad\b|\w\.data$")
+"""How gradients and the values of parameters are written."""
+
 OF_MODULES = frozenset({
     "to", "type", "float", "double", "half", "bfloat16", "cuda",
 })  # fmt: skip
@@ -47,6 +52,7 @@ MODULE_METHODS = frozenset({
 @looks_for(RESULT_DROPPED)
 def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     """Find changed tensors that nobody reads, where the unchanged one is read."""
+    lines: set[Span] = set()
     for call in scene.calls:
         if call.op.span is None or call.name not in CHANGING or not call.op.inputs:
             continue
@@ -57,19 +63,19 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
         receiver = _find_receiver(scene, call)
         if receiver is None:
             continue
-        read = _find_later_read(scene, call)
-        if read is None or scene.users.get(call.op.outputs[0].tensor):
+        if scene.users.get(call.op.outputs[0].tensor):
             continue
         message = (
             f"`{call.name}` returns a new tensor, which is thrown away: `{receiver}`"
             " stays as it was"
         )
-        yield scene.finding(
-            RESULT_DROPPED,
-            call.op,
-            message,
-            (read.op, f"`{receiver}` is read here, unchanged"),
-        )
+        read = _find_later_read(scene, call)
+        if read is not None:
+            why = f"`{receiver}` is read here, unchanged"
+            yield scene.finding(RESULT_DROPPED, call.op, message, (read.op, why))
+        elif OF_TRAINING.search(receiver) and call.op.span not in lines:
+            lines.add(call.op.span)  # the optimizer reads it, or the next forward pass
+            yield scene.finding(RESULT_DROPPED, call.op, message)
 
 
 def _is_of_module(scene: HazardContext, call: OperatorCall) -> bool:

@@ -33,6 +33,7 @@ ROWS = operators_with("regroups_dims")
 """Operators that may put several positions of a sample in rows of their own."""
 COMPARING = operators_with("is_loss") | {"cosine_similarity"}
 """Operators that compare two tensors feature by feature."""
+FLATTENING = frozenset({"reshape", "view", "flatten", "ravel"})
 MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
 COLOURS = (3, 4)
@@ -66,9 +67,21 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
 
 
 def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
-    """Return whether a part of a tensor would be compared with another tensor."""
-    name = program.trace.ops[failure.op].name.rpartition(".")[2]
-    return kind in ("larger", "larger?") and name in COMPARING
+    """Return whether a part of a tensor would be compared with another tensor, or the
+    first numbers of a tensor that was flattened would meet those of another one.
+    """
+    op = program.trace.ops[failure.op]
+    if kind not in ("larger", "larger?"):
+        return False
+    makers = [program.producers.get(fact.tensor) for fact in op.inputs]
+    are_flat = [
+        fact.ndim == 1
+        and maker is not None
+        and maker.name.rpartition(".")[2] in FLATTENING
+        and maker.inputs[0].ndim > 1
+        for fact, maker in zip(op.inputs, makers, strict=True)
+    ]
+    return op.name.rpartition(".")[2] in COMPARING or (all(are_flat) and bool(are_flat))
 
 
 def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> bool:

@@ -1,0 +1,119 @@
+"""Dims that a program removed and a later call needs: the features that were summed in
+place of the items, the batch of one that an index took off.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import INNER_DIM_MISMATCH
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import join_lines
+from shapewright.program.spans import Span
+from shapewright.record.ops import Op
+
+REDUCING = operators_with("reduces_dims")
+FARTHEST = 12
+"""Calls between the one that removed a dim and the one that fails."""
+
+
+def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x.sum(0)` for `x.sum(1)` where the dim that is summed has as many
+    elements as a layer needs features, and what is left are the items.
+    """
+    op = program.trace.ops[failure.op]
+    unmet = failure.unmet
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or len(op.inputs) < 2:
+        return
+    wanted, got = op.inputs[1].shape[-1:], op.inputs[0].shape[-1:]
+    for maker in _iter_makers(program, op):
+        if maker.name.rpartition(".")[2] not in REDUCING or not maker.inputs:
+            continue
+        shape = maker.inputs[0].shape
+        dim = _get_dim(maker)
+        text_and_call = program.call_at(maker.span)
+        if dim is None or text_and_call is None or not -len(shape) <= dim < len(shape):
+            continue
+        dim %= len(shape)
+        if shape[dim : dim + 1] != wanted:
+            continue
+        text, call = text_and_call
+        words = [word.value for word in call.keywords if word.arg in ("dim", "axis")]
+        places = [
+            node
+            for node in (*words, *call.args)
+            if (number := evaluate_whole_number(node)) is not None
+            and number % len(shape) == dim
+        ]
+        for other in range(len(shape)):
+            if places and other != dim and shape[other : other + 1] == got:
+                edit = Edit(text.span(places[0]), str(other))
+                span = text.span(call)
+                shown = text.written(call)
+                start = text.span(places[0])
+                if start.line == span.line == span.end_line:
+                    cut = start.column - span.column
+                    length = start.end_column - start.column
+                    shown = f"{shown[:cut]}{other}{shown[cut + length :]}"
+                yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+        return
+
+
+def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `net(x)` for `net(x)[0]`, which takes a batch of one off an output that
+    meets a tensor with its batch.
+    """
+    op = program.trace.ops[failure.op]
+    seen: set[Span] = set()
+    for maker in _iter_makers(program, op):
+        text_and_node = program.node(maker.span) if maker.name == "[]" else None
+        if text_and_node is None or not maker.inputs:
+            continue
+        text, node = text_and_node
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Call):
+            continue
+        is_first = evaluate_whole_number(node.slice) == 0
+        if is_first and maker.inputs[0].shape[:1] == (1,):
+            span = text.span(node)
+            if span in seen:
+                continue
+            seen.add(span)
+            cut = Span(
+                span.file,
+                text.span(node.value).end_line,
+                text.span(node.value).end_column,
+                span.end_line,
+                span.end_column,
+            )
+            shown = join_lines(text.written(node.value))
+            yield Fix("fits", f"`{shown}` without `[0]`", (Edit(cut, ""),))
+
+
+def _iter_makers(program: Program, op: Op) -> Iterator[Op]:
+    """Yield the calls that an operand of a call was made by, the nearest first."""
+    waiting = [fact.tensor for fact in op.inputs]
+    seen = set(waiting)
+    for _ in range(FARTHEST):
+        following: list[int] = []
+        for tensor in waiting:
+            maker = program.producers.get(tensor)
+            if maker is None:
+                continue
+            yield maker
+            new = [fact.tensor for fact in maker.inputs if fact.tensor not in seen]
+            seen.update(new)
+            following += new[:2]
+        waiting = following
+
+
+def _get_dim(op: Op) -> int | None:
+    """Return the single dim along which a call reduces."""
+    for name, value in op.arguments:
+        if name in ("dim", "1") and type(value) is int:
+            return value
+    return None
