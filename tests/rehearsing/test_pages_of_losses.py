@@ -70,6 +70,7 @@ AROUND = {
         "",
     ),
     "wrapped-difference": ("model = nn.Linear(3, 2)\n" + MODEL, "", ""),
+    "inverted-integers": ("model = nn.Linear(6, 2)\n" + MODEL, "", ""),
     "same-tensor-kept": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "weights-not-tied": ("model = Reader()\n" + MODEL, "", ""),
     "several-labels": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),

@@ -65,3 +65,37 @@ def test_the_edit_makes_floats_first(tmp_path: Path) -> None:
     (finding,) = rehearsed(tmp_path, text).findings
     assert finding.fixes[0].message == "`.float()` for both"
     assert finding.fixes[0].checked
+
+
+INVERTED = {
+    "of a comparison": "keep = (x[:, 0, :1] > 99).long()\nz = x[:, 0].float() * ~keep",
+    "viewed": "keep = (x[:, 0, 0] > 99).int()\n"
+    "z = x[:, 0].float() * (~keep).view(-1, 1)",
+    "a function": "keep = (x[:, 0, :1] > 99).long()\n"
+    "z = torch.mul(x[:, 0].float(), torch.bitwise_not(keep))",
+}
+INVERTED_RIGHT = {
+    "truths": "keep = x[:, 0, :1] > 99\nz = x[:, 0].float() * ~keep",
+    "one minus": "keep = (x[:, 0, :1] > 99).long()\nz = x[:, 0].float() * (1 - keep)",
+    "bits": "bits = x[:, 0].long()\nz = x[:, 0].float() * ((~bits & 7) == 7)",
+    "an index": "i = (x[:, 0, 0] > 99).long()\nz = x[:, 0].float()[:, ~i[:8]]",
+}
+
+
+@pytest.mark.parametrize("name", INVERTED)
+def test_an_inverted_mask_of_integers_is_found(name: str, tmp_path: Path) -> None:
+    body = indent(INVERTED[name], "    ")
+    report = rehearsed(tmp_path, SCRIPT.format(body=body))
+    (finding,) = (f for f in report.findings if f.code == "inverted-integers")
+    assert "makes -2 of 1" in finding.message
+    if name != "a function":
+        assert finding.fixes[0].checked
+        assert finding.fixes[0].edits[0].text == ".bool()"
+
+
+@pytest.mark.parametrize("name", INVERTED_RIGHT)
+def test_other_inversions_are_quiet(name: str, tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path, SCRIPT.format(body=indent(INVERTED_RIGHT[name], "    "))
+    )
+    assert [f for f in report.findings if f.code == "inverted-integers"] == []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_dotted_name
@@ -21,7 +22,7 @@ WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional"
 ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
 LIST = "must be Tensor, not list"
 ONE_TENSOR = re.compile(r"(\w+)\(\): argument 'tensors' .* not Tensor")
-JOINING = frozenset({"stack", "cat", "concat", "hstack", "vstack"})
+JOINING = operators_with("joins_tensors")
 INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
 
 

@@ -540,6 +540,9 @@ FOCAL_ON_MEAN = _hazard("focal-on-mean",
 WRAPPED_DIFFERENCE = _hazard("wrapped-difference",
     "a difference of uint8 numbers: negative ones come out near 255",
     "`a.float() - b.float()`", of_shapes=False)
+INVERTED_INTEGERS = _hazard("inverted-integers",
+    "a mask of integers that `~` inverts: 1 becomes -2, 0 becomes -1",
+    "`~mask.bool()` or `1 - mask`", of_shapes=False)
 SAME_TENSOR_KEPT = _hazard("same-tensor-kept",
     "a list of one tensor that is written in place: all entries are its last values",
     "`states.append(state.clone())`", of_shapes=False)

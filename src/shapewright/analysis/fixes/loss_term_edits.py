@@ -103,6 +103,14 @@ def suggest_signed_operands(
     yield Fix("fits", "`.float()` for both", tuple(edits))
 
 
+def suggest_truths(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `~mask.bool()` for `~mask` of integers."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        yield append_method(text, node.operand, ".bool()")
+
+
 def suggest_detached_operand(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

@@ -32,6 +32,7 @@ from shapewright.analysis.fixes.loss_term_edits import (
     suggest_signed_operands,
     suggest_subtracted_entropy,
     suggest_sum,
+    suggest_truths,
     suggest_two_letters,
     suggest_unreduced_loss,
 )
@@ -125,6 +126,7 @@ from shapewright.findings.codes import (
     GRAPH_KEPT,
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
+    INVERTED_INTEGERS,
     LAST_STEP,
     LAYOUT,
     LOADED_WEIGHTS_LOST,
@@ -543,6 +545,7 @@ WAYS: dict[str, Suggest] = {
     FOCAL_ON_MEAN: suggest_unreduced_loss,
     MIXED_REDUCTIONS: suggest_sum,
     WRAPPED_DIFFERENCE: suggest_signed_operands,
+    INVERTED_INTEGERS: suggest_truths,
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,

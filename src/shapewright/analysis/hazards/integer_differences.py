@@ -1,4 +1,5 @@
-"""Find differences of unsigned bytes that are used as if they could be negative.
+"""Find integers that are not what they are read as: differences of unsigned bytes that
+are used as if they could be negative, and masks of integers that `~` inverts.
 
 `a - b` of bytes is right where `b` is never larger: a maximum and what it is of, a mask
 and a part of it. So nothing is said of masks and extremes, and the result must be read
@@ -10,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import REARRANGING
+from shapewright.analysis.hazards.loss_terms import PRODUCTS, REARRANGING
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.findings.codes import WRAPPED_DIFFERENCE, looks_for
+from shapewright.findings.codes import (
+    INVERTED_INTEGERS,
+    WRAPPED_DIFFERENCE,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
@@ -27,6 +32,46 @@ BOUNDED = operators_with("finds_extremes") | {
 }  # fmt: skip
 """Calls whose result is known to be above or below another tensor, or is a mask."""
 FARTHEST = 6
+INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
+
+
+@looks_for(INVERTED_INTEGERS)
+def find_inverted_integers(scene: HazardContext) -> Iterator[Finding]:
+    """Find masks of integers that are inverted with `~` and then weight floats."""
+    for call in scene.calls:
+        if call.name not in ("~", "bitwise_not") or not call.op.outputs:
+            continue
+        if call.op.span is None or call.op.inputs[0].dtype not in INTEGERS:
+            continue
+        use = _find_weighted(scene, call)
+        if use is not None:
+            (word,) = scene.words(call.op)[:1]
+            yield scene.finding(
+                INVERTED_INTEGERS,
+                call.op,
+                f"{scene.operation(call.op)} of {word}, which is"
+                f" {call.op.inputs[0].dtype}, makes -2 of 1 and -1 of 0: only a mask of"
+                " truths is inverted",
+                (use.op, "numbers are multiplied with it here"),
+            )
+
+
+def _find_weighted(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+    """Return the product of floats and an inverted tensor, or None."""
+    fact = call.op.outputs[0]
+    for _ in range(FARTHEST):
+        users = [
+            u for u in scene.users.get(fact.tensor, ()) if u.op.index > call.op.index
+        ]
+        for user in users:
+            is_float = user.op.outputs and user.op.outputs[0].dtype not in INTEGERS
+            if user.name in PRODUCTS | {"*=", "mul_"} and is_float:
+                return user
+        onward = [u for u in users if u.name in REARRANGING | {"[]", "float", "to"}]
+        if not onward or not onward[0].op.outputs:
+            return None
+        fact = onward[0].op.outputs[0]
+    return None
 
 
 @looks_for(WRAPPED_DIFFERENCE)

@@ -33,7 +33,7 @@ ROWS = operators_with("regroups_dims")
 """Operators that may put several positions of a sample in rows of their own."""
 COMPARING = operators_with("is_loss") | {"cosine_similarity"}
 """Operators that compare two tensors feature by feature."""
-FLATTENING = frozenset({"reshape", "view", "flatten", "ravel"})
+FLATTENING = operators_with("regroups_dims")
 MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
 COLOURS = (3, 4)
