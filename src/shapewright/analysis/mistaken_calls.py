@@ -22,6 +22,8 @@ WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional"
 ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
 LIST = "must be Tensor, not list"
 ONE_TENSOR = re.compile(r"(\w+)\(\): argument 'tensors' .* not Tensor")
+NOT_PICKLED = re.compile(r"[Cc]an't pickle|[Cc]an't get local object|[Cc]annot pickle")
+LOCAL_NAME = re.compile(r"'([^']*<locals>[^']*)'|<function (\S*<lambda>)")
 JOINING = operators_with("joins_tensors")
 INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
 
@@ -70,9 +72,32 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
         return _explain_name_as_index(program, text, node)
     if LIST in messages and isinstance(node, ast.Call):
         return _explain_list(program, text, node)
+    if NOT_PICKLED.search(messages) is not None and isinstance(node, ast.Call):
+        return _explain_unpickled(text, node, finding)
     if ONE_TENSOR.search(messages) is not None and isinstance(node, ast.Call):
         return _explain_single_tensor(text, node)
     return None
+
+
+# -- objects that cannot be saved ------------------------------------------------------
+
+
+def _explain_unpickled(
+    text: SourceText, call: ast.Call, finding: Finding
+) -> _Cause | None:
+    """Explain a model that cannot be saved as a whole, for a function in it."""
+    name = get_dotted_name(call.func)
+    saved = call.args[0] if call.args else None
+    if name.rpartition(".")[2] != "save" or not isinstance(saved, ast.Name):
+        return None
+    part = LOCAL_NAME.search(f"{finding.message} {finding.torch_message}")
+    within = f"`{part[1] or part[2]}`" if part is not None else "a lambda"
+    message = (
+        f"`{name}` pickles all of `{saved.id}`, and {within} in it cannot be pickled:"
+        " only functions and classes that a module defines by name can"
+    )
+    edit = Edit(text.span(saved).end, ".state_dict()")
+    return _Cause(message, (), (Fix("fits", f"`{saved.id}.state_dict()`", (edit,)),))
 
 
 # -- one tensor where a list of them is joined -----------------------------------------

@@ -14,7 +14,7 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -43,6 +43,42 @@ class _WithoutTensors(pickle.Pickler):
         if type(obj) in TENSORS:
             return OrderedDict, ()
         return NotImplemented
+
+
+class _WithoutLocals(_WithoutTensors):
+    """A pickler that refuses the functions and classes which Python refuses to pickle:
+    lambdas, and what a function of the program defines.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, FunctionType | type):
+            is_local = "<locals>" in obj.__qualname__ or obj.__name__ == "<lambda>"
+            if is_local and not _is_of_package(obj.__module__):
+                raise _NotPickled(obj)
+        return super().reducer_override(obj)
+
+
+class _NotPickled(Exception):
+    """Carries the function or class that cannot be pickled."""
+
+
+def _is_of_package(module: str) -> bool:
+    """Return whether a module is torch's or our own."""
+    return (module or "").partition(".")[0] in ("torch", OURS)
+
+
+def _check_save(thing: Any) -> None:
+    """Raise the error that Python raises for an object with a lambda in it."""
+    with torch._C.DisableTorchFunction():
+        try:
+            _WithoutLocals(io.BytesIO()).dump(thing)
+        except _NotPickled as refused:
+            (obj,) = refused.args
+        except Exception:  # of another kind, which our own objects may cause
+            return
+        else:
+            return
+    pickle.dumps(obj)  # in Python's words
 
 
 def _check_load(
@@ -207,8 +243,10 @@ class Shelf:
         self.witness = witness
         self.kept: list[Any] = []
 
-    def save(self, thing: Any, file: Any) -> None:
+    def save(self, thing: Any, file: Any, by_pickle: bool = True) -> None:
         """Keep a copy of an object, and write its token to the file."""
+        if by_pickle:
+            _check_save(thing)
         with self.witness.copying() if self.witness is not None else nullcontext():
             self.kept.append(_copy_thing(thing))
         token = TOKEN + str(len(self.kept) - 1).encode()
@@ -291,7 +329,7 @@ def keep_saves(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
 
     def save(original: Any) -> Any:
         def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
-            shelf.save(obj, f)
+            shelf.save(obj, f, not args and "pickle_module" not in kwargs)
 
         return save
 
