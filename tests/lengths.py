@@ -1,8 +1,9 @@
-"""Which tests are long: `make test` leaves them out, `make test-all` runs everything.
+"""Which tests are long: `make test` leaves them out, `make test-all` has most of them.
 
 `make test` is for the person who has just cloned, on two cores. Of tests with many
 cases, and of files with many programs of a kind, it runs a fixed part, which names
-decide; what takes long by itself is left to `make test-all`. A new test that takes more
+decide; what takes long by itself is left to `make test-all`, and of the many programs of a
+kind a part to `make zoo`. A new test that takes more
 than two seconds gets `@pytest.mark.long` where it stands, or its place here if it has
 many cases.
 """
@@ -210,7 +211,8 @@ FILES = {
     "solving/test_proving.py": 6,
     "solving/test_solve.py": 6,
 }
-"""Files of many programs of one kind: one test of so many is in `make test`."""
+"""Files of many programs of one kind: one test of so many is in `make test`, and of the
+others every second one in `make test-all`, the rest in `make zoo`."""
 
 ZOO = {
     "capture/test_dtypes_below_autograd.py::test_torch_decides": 3,
@@ -305,8 +307,15 @@ def mark_long(items: Iterable[pytest.Item]) -> None:
         if is_long(name, case, first):
             item.add_marker(pytest.mark.long)
         left = name in ZOO and crc32(case.encode()) % ZOO[name] != 0
-        if left and item.get_closest_marker("long"):
+        if (left or is_second(name, case)) and item.get_closest_marker("long"):
             item.add_marker(pytest.mark.zoo)
+
+
+def is_second(name: str, case: str) -> bool:
+    """Whether a case is one of the second half of a file of programs of one kind."""
+    file = name.partition("::")[0]
+    number = crc32(f"{name}[{case}]".encode())
+    return FILES.get(file, 0) > 2 and number // FILES[file] % 2 == 1
 
 
 def is_long(name: str, case: str, first: bool) -> bool:
