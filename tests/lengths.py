@@ -2,10 +2,9 @@
 
 `make test` is for the person who has just cloned, on two cores. Of tests with many
 cases, and of files with many programs of a kind, it runs a fixed part, which names
-decide; what takes long by itself is left to `make test-all`, and of the many programs of a
-kind a part to `make zoo`. A new test that takes more
-than two seconds gets `@pytest.mark.long` where it stands, or its place here if it has
-many cases.
+decide; what takes long by itself is left to `make test-all`, and of the many programs
+of a kind a part to `make zoo`. A new test that takes more than two seconds gets
+`@pytest.mark.long` where it stands, or its place here if it has many cases.
 """
 
 from __future__ import annotations
