@@ -37,8 +37,9 @@ def told(folder: Path, targets: str) -> list[tuple[str, str]]:
 def test_what_follows_of_a_batch_that_cannot_be_made_is_not_told(
     tmp_path: Path,
 ) -> None:
-    (found,) = told(tmp_path, "targets")
-    assert found[0] == "items-do-not-stack"
+    first, *others = told(tmp_path, "targets")  # of strings, in a batch of dicts
+    assert first[0] == "items-do-not-stack"
+    assert [message for _, message in others] == ["`KeyError`: 'boxes'"]  # its own
 
 
 def test_an_error_after_the_loop_is_told_as_well(tmp_path: Path) -> None:

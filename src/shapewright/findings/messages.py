@@ -234,6 +234,10 @@ MESSAGES = (
     ),
     _Message(r"'lengths' argument should be a 1D CPU int64 tensor", "lengths-on-gpu"),
     _Message(r"argument 'hx' .* must be tuple of Tensors", "hidden-state-shape"),
+    _Message(r"input, hx should also be \d-D", "hidden-state-shape"),
+    _Message(r"must be on the same device", "mixed-devices"),
+    _Message(r"parameter group with duplicate parameters", "parameter-repeated"),
+    _Message(r"Implicit dimension choice for \w+ has been", "wrong-axis"),
     _Message(r"attn_mask|key_padding_mask|key_padded_mask", "attention-mask-shape"),
     _Message(
         r"feature number of|embed_dim.* must be|was expecting embedding dimension",
