@@ -12,7 +12,7 @@ from shapewright.views.terminal.rehearsal import format_story
 SECOND_TURN = """
     model = build(2048, 4).eval()
     kept = []
-    for x, y in DataLoader(Data(2048, 4_000_000), {batch}):
+    for x, y in DataLoader(Data(2048, 4_000_000), {batch}, collate_fn=join):
         kept.append(model(x.to(device)))
     """
 """Outputs that keep their graph: five layers of 2048 floats for each sample."""
