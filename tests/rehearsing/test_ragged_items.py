@@ -172,3 +172,11 @@ def test_the_function_is_shown_below_its_name(tmp_path: Path) -> None:
     assert [line.strip() for line in lines[at + 1 : at + 3]] == [
         row.strip() for row in function.split("\n")
     ]
+
+
+def test_images_in_grey_are_not_padded_to_colours(tmp_path: Path) -> None:
+    item = "            return torch.rand(3 if i % 2 else 1, 8, 8), i % 3"
+    loop = "    net = nn.Conv2d(3, 4, 3)\n    for x, y in loader:\n        net(x)\n"
+    report = rehearsed(tmp_path, HEAD.format(item=item, constant="") + loop)
+    (finding,) = (f for f in report.findings if f.severity == "error")
+    assert not any("pad" in fix.message for fix in finding.fixes)

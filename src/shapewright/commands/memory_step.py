@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from shapewright.runtime.memory.steps import StepRequest
 
 DEFAULT_OPTIMIZER = "adamw"
-NO_RATES = "the rates of `{}` are not known here (a device file states them)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +251,7 @@ class MeasuredStep:
         if self.device.memory.rates is None:
             return (
                 *notes,
-                f"no time is estimated: {NO_RATES.format(self.device.name)}",
+                f"no time is estimated: the rates of `{self.device.name}` are not known"
+                " here (a device file states them)",
             )
         return notes

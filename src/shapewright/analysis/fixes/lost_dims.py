@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
+from shapewright.analysis.fixes.numbers_and_names import replace_number
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
@@ -52,15 +54,7 @@ def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fi
         ]
         for other in range(len(shape)):
             if places and other != dim and shape[other : other + 1] == got:
-                edit = Edit(text.span(places[0]), str(other))
-                span = text.span(call)
-                shown = text.written(call)
-                start = text.span(places[0])
-                if start.line == span.line == span.end_line:
-                    cut = start.column - span.column
-                    length = start.end_column - start.column
-                    shown = f"{shown[:cut]}{other}{shown[cut + length :]}"
-                yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+                yield replace_number(text, places[0], str(other))
         return
 
 
@@ -83,13 +77,8 @@ def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
             if span in seen:
                 continue
             seen.add(span)
-            cut = Span(
-                span.file,
-                text.span(node.value).end_line,
-                text.span(node.value).end_column,
-                span.end_line,
-                span.end_column,
-            )
+            end = text.span(node.value).end
+            cut = replace(end, end_line=span.end_line, end_column=span.end_column)
             shown = join_lines(text.written(node.value))
             yield Fix("fits", f"`{shown}` without `[0]`", (Edit(cut, ""),))
 

@@ -51,26 +51,27 @@ def _find_first_name(value: ast.Call) -> ast.Name | None:
     """
     calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
     for argument in (call.args[0] for call in calls if call.args):
-        if isinstance(argument, ast.Name) and not _is_method_of_tensor(calls, argument):
+        if isinstance(argument, ast.Name) and not _is_size_of_method(calls, argument):
             return argument
-    owner: ast.expr = value
-    while isinstance(owner, ast.Call | ast.Attribute):
-        owner = owner.func if isinstance(owner, ast.Call) else owner.value
-    return owner if isinstance(owner, ast.Name) and owner.id not in MODULES else None
+    return _get_tensor(value)
+
+
+def _get_tensor(chain: ast.expr) -> ast.Name | None:
+    """Return the name of the tensor at the beginning of a chain of methods."""
+    while isinstance(chain, ast.Call | ast.Attribute):
+        chain = chain.func if isinstance(chain, ast.Call) else chain.value
+    return chain if isinstance(chain, ast.Name) and chain.id not in MODULES else None
 
 
 MODULES = frozenset({"torch", "F", "nn", "self", "np", "einops"})
 """Names at the beginning of a chain that are no tensors."""
 
 
-def _is_method_of_tensor(calls: list[ast.Call], argument: ast.Name) -> bool:
+def _is_size_of_method(calls: list[ast.Call], argument: ast.Name) -> bool:
     """Return whether a name is a size that a method gets, as in `x.view(batch, -1)`."""
     for call in calls:
         if call.args[:1] == [argument] and isinstance(call.func, ast.Attribute):
-            owner: ast.expr = call.func.value
-            while isinstance(owner, ast.Call | ast.Attribute):
-                owner = owner.func if isinstance(owner, ast.Call) else owner.value
-            return isinstance(owner, ast.Name) and owner.id not in MODULES
+            return _get_tensor(call.func.value) is not None
     return False
 
 

@@ -20,6 +20,8 @@ COUNTS = re.compile(r"one has \d+ fields?, the other \d+")
 """How a message speaks of items with lists of several lengths."""
 PADDING = re.compile(r"^PAD(DING)?(_?(ID|IDX|INDEX|TOKEN|VALUE))?(_ID|_IDX)?$", re.I)
 """Names of the number that fills the end of a sequence."""
+CHANNELS = (1, 3, 4)
+"""Channels of images in grey, in RGB and in RGBA."""
 OF_BOXES = 4
 """Numbers of a box."""
 PAIR = ("inputs", "targets")
@@ -54,7 +56,7 @@ def _iter_bodies(
 ) -> Iterator[tuple[list[str], str]]:
     """Yield what a function may do with the items, and that in words."""
     field, first, second = _read_difference(finding.message)
-    is_sequence = len(first) == len(second) > 0 and first[1:] == second[1:]
+    is_sequence = _is_sequence(first, second)
     is_list = COUNTS.search(finding.message) is not None
     pad = _write_padding(text)
     if not isinstance(returned, ast.Tuple):
@@ -87,6 +89,15 @@ def _iter_bodies(
     ]
     of_boxes = at > 0 and first[1:] == (OF_BOXES,)
     yield from [*in_lists, *padded] if of_boxes else [*padded, *in_lists]
+
+
+def _is_sequence(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Return whether two shapes differ in their length alone, and are no images of
+    other channels.
+    """
+    if len(first) != len(second) or not first or first[1:] != second[1:]:
+        return False
+    return len(first) != 3 or not {first[0], second[0]} <= set(CHANNELS)
 
 
 def _iter_bodies_of_dicts(

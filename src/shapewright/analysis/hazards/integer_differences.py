@@ -8,7 +8,7 @@ as a number with a sign: made a float, or its amount taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import PRODUCTS, REARRANGING
@@ -32,6 +32,10 @@ BOUNDED = operators_with("finds_extremes") | {
 }  # fmt: skip
 """Calls whose result is known to be above or below another tensor, or is a mask."""
 FARTHEST = 6
+KEEPING_BYTES = REARRANGING | {"[]", "stack", "cat"}
+KEEPING_TRUTHS = REARRANGING | {"[]", "float", "to"}
+"""Calls whose result is the same numbers in another place."""
+WEIGHTING = PRODUCTS | {"*=", "mul_"}
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8"})
 
 
@@ -43,35 +47,18 @@ def find_inverted_integers(scene: HazardContext) -> Iterator[Finding]:
             continue
         if call.op.span is None or call.op.inputs[0].dtype not in INTEGERS:
             continue
-        use = _find_weighted(scene, call)
+        use = _find_use(scene, call, _weights_floats, KEEPING_TRUTHS)
         if use is not None:
             (word,) = scene.words(call.op)[:1]
+            dtype = call.op.inputs[0].dtype
+            ones, zeros = (254, 255) if dtype == "uint8" else (-2, -1)
             yield scene.finding(
                 INVERTED_INTEGERS,
                 call.op,
-                f"{scene.operation(call.op)} of {word}, which is"
-                f" {call.op.inputs[0].dtype}, makes -2 of 1 and -1 of 0: only a mask of"
-                " truths is inverted",
+                f"{scene.operation(call.op)} of {word}, which is {dtype}, makes {ones}"
+                f" of 1 and {zeros} of 0: only a mask of truths is inverted",
                 (use.op, "numbers are multiplied with it here"),
             )
-
-
-def _find_weighted(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
-    """Return the product of floats and an inverted tensor, or None."""
-    fact = call.op.outputs[0]
-    for _ in range(FARTHEST):
-        users = [
-            u for u in scene.users.get(fact.tensor, ()) if u.op.index > call.op.index
-        ]
-        for user in users:
-            is_float = user.op.outputs and user.op.outputs[0].dtype not in INTEGERS
-            if user.name in PRODUCTS | {"*=", "mul_"} and is_float:
-                return user
-        onward = [u for u in users if u.name in REARRANGING | {"[]", "float", "to"}]
-        if not onward or not onward[0].op.outputs:
-            return None
-        fact = onward[0].op.outputs[0]
-    return None
 
 
 @looks_for(WRAPPED_DIFFERENCE)
@@ -86,7 +73,7 @@ def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
             continue
         if any(_is_bounded(scene, fact) for fact in call.op.inputs):
             continue
-        use = _find_signed_use(scene, call)
+        use = _find_use(scene, call, _reads_sign, KEEPING_BYTES)
         if use is None:
             continue
         message = (
@@ -115,19 +102,37 @@ def _is_bounded(scene: HazardContext, fact: Fact) -> bool:
     return False
 
 
-def _find_signed_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
-    """Return the call that reads a difference as a number with a sign, or None."""
+def _find_use(
+    scene: HazardContext,
+    call: OperatorCall,
+    is_meant: Callable[[OperatorCall], bool],
+    passing: frozenset[str],
+) -> OperatorCall | None:
+    """Return the call that reads a result in a certain way, or None; `passing` are the
+    calls behind which it is still the same.
+    """
     fact = call.op.outputs[0]
     for _ in range(FARTHEST):
         users = [
             u for u in scene.users.get(fact.tensor, ()) if u.op.index > call.op.index
         ]
         for user in users:
-            out = user.op.outputs[0].dtype if user.op.outputs else "uint8"
-            if user.name in SIGNED and (out.startswith("float") or user.name == "abs"):
+            if is_meant(user):
                 return user
-        onward = [u for u in users if u.name in REARRANGING | {"[]", "stack", "cat"}]
+        onward = [u for u in users if u.name in passing]
         if not onward or not onward[0].op.outputs:
             return None
         fact = onward[0].op.outputs[0]
     return None
+
+
+def _reads_sign(user: OperatorCall) -> bool:
+    """Return whether a call reads a number with a sign: as a float, or its amount."""
+    out = user.op.outputs[0].dtype if user.op.outputs else "uint8"
+    return user.name in SIGNED and (out.startswith("float") or user.name == "abs")
+
+
+def _weights_floats(user: OperatorCall) -> bool:
+    """Return whether a call multiplies floats with a tensor."""
+    is_float = user.op.outputs and user.op.outputs[0].dtype not in INTEGERS
+    return bool(is_float) and user.name in WEIGHTING

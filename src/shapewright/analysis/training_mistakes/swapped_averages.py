@@ -12,7 +12,6 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import SWAPPED_AVERAGE, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.program.spans import Span
 from shapewright.record.ops import Op
 
 MOST_KEPT = 0.2
@@ -30,44 +29,36 @@ def find_swapped_averages(scene: RehearsalContext) -> Iterator[Finding]:
         for fact in op.inputs
         if fact.requires_grad and fact.is_leaf
     }
-    last: dict[int, tuple[float, Op]] = {}
+    kept_parts: dict[int, float] = {}  # by storage, of the `mul_` before
     lines: set[tuple[str, int]] = set()
     for op in ops:
-        name = op.name.rpartition(".")[2]
         if not op.inputs or op.span is None:
             continue
-        own = op.inputs[0].storage
-        if name == "mul_" and len(op.inputs) == 1:
-            factor = _get_number(op, "1", "other")
-            if factor is not None:
-                last[own] = factor, op
+        own, name = op.inputs[0].storage, op.name.rpartition(".")[2]
+        factor = _get_number(op, "1", "other") if len(op.inputs) == 1 else None
+        if name == "mul_" and factor is not None:
+            kept_parts[own] = factor
             continue
-        kept, span = last.pop(own, (None, None))
-        taken: float | None = None
-        if name == "add_" and len(op.inputs) > 1 and span is not None:
-            taken = _get_number(op, "alpha")
-        elif name == "lerp_" and len(op.inputs) > 1:
-            taken = _get_number(op, "weight", "2")
-            kept = None if taken is None else 1 - taken
+        kept = kept_parts.pop(own, None)
+        if len(op.inputs) < 2 or name not in ("add_", "lerp_"):
+            continue
+        taken = _get_number(op, "alpha", "weight", "2")
+        if name == "lerp_" and taken is not None:
+            kept = 1 - taken
         if kept is None or taken is None or abs(kept + taken - 1) > CLOSE:
             continue
-        source = op.inputs[1].storage
-        place = op.span.file, op.span.line
-        if source == own or source not in trained or not 0 <= kept <= MOST_KEPT:
+        source, place = op.inputs[1].storage, (op.span.file, op.span.line)
+        if source == own or source not in trained or place in lines:
             continue
-        if kept > 0 and place not in lines:
+        if 0 < kept <= MOST_KEPT:
             lines.add(place)
-            yield from _report(op, op.span, kept)
-
-
-def _report(op: Op, span: Span, kept: float) -> Iterator[Finding]:
-    percent = f"{100 * kept:.3g} %"
-    yield build_finding(
-        SWAPPED_AVERAGE,
-        f"the average keeps {percent} of itself in each step and takes the rest from"
-        " the model: it is nearly the model, and averages nothing",
-        span,
-    )
+            yield build_finding(
+                SWAPPED_AVERAGE,
+                f"the average keeps {100 * kept:.3g} % of itself in each step and takes"
+                " the rest from the model: it is nearly the model, and averages"
+                " nothing",
+                op.span,
+            )
 
 
 def _get_number(op: Op, *names: str) -> float | None:
