@@ -235,7 +235,6 @@ MESSAGES = (
     _Message(r"'lengths' argument should be a 1D CPU int64 tensor", "lengths-on-gpu"),
     _Message(r"argument 'hx' .* must be tuple of Tensors", "hidden-state-shape"),
     _Message(r"input, hx should also be \d-D", "hidden-state-shape"),
-    _Message(r"must be on the same device", "mixed-devices"),
     _Message(r"parameter group with duplicate parameters", "parameter-repeated"),
     _Message(r"Implicit dimension choice for \w+ has been", "wrong-axis"),
     _Message(r"attn_mask|key_padding_mask|key_padded_mask", "attention-mask-shape"),
@@ -291,7 +290,7 @@ MESSAGES = (
         "dtype-mismatch",
     ),
     _Message(
-        r"tensors? to be on the same device|found at least two devices|"
+        r"tensors? (?:to|must) be on the same device|found at least two devices|"
         r"indices should be either on cpu or on the same device|"
         r"Input type \(torch\.cuda\.\w+\) and weight type \(torch\.(?!cuda)\w+\)|"
         r"Input type \(torch\.(?!cuda)\w+\) and weight type \(torch\.cuda\.\w+\)",

@@ -34,11 +34,11 @@ def has_gpu() -> bool:
 def claim_machine(
     machine: Machine,
     engine: Engine,
-    note_pool: Callable[[str], None] | None = None,
+    add_note: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
     """Make `torch.cuda` and similar modules report the claimed machine in the block.
 
-    `note_pool` is called for what has memory of its own: "streams" or "graphs".
+    `add_note` gets a sentence for what has memory of its own: streams and graphs.
     """
     has_gpu = machine.kind == "cuda"
     engine.claim(machine.kind, machine.count if has_gpu else None)
@@ -63,7 +63,7 @@ def claim_machine(
                         replace_attribute(space, name, _make_answering(value))
                     )
         if has_gpu:
-            streams, graphs = (_build_note(note_pool, k) for k in ("streams", "graphs"))
+            streams, graphs = (_build_note(add_note, t) for t in (STREAMS, GRAPHS))
             for name, make in {
                 "Stream": _make_subclass_maker(_Stream, **streams),
                 "Event": _make_subclass_maker(_Stream),
@@ -222,9 +222,19 @@ def _keep_uncaptured(callables: Any, *args: Any, **kwargs: Any) -> Any:
     return callables
 
 
-def _build_note(note: Callable[[str], None] | None, kind: str) -> dict[str, Any]:
+STREAMS = (
+    "there are several streams, and counted is one: memory that another stream has"
+    " freed is not reused, so that more may be reserved"
+)
+GRAPHS = (
+    "the program captures CUDA graphs: each keeps its memory in a pool of its own, so"
+    " that more may be reserved"
+)
+
+
+def _build_note(note: Callable[[str], None] | None, text: str) -> dict[str, Any]:
     """Return the attributes of a stand-in that notes each time it is constructed."""
-    return {} if note is None else {"note": staticmethod(partial(note, kind))}
+    return {} if note is None else {"note": staticmethod(partial(note, text))}
 
 
 class _Stream:

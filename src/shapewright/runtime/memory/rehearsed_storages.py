@@ -72,18 +72,6 @@ _ATEN: Any = torch.ops.aten
 NOWHERE = "nowhere"
 """The device of storages of our own, such as the twins of tensors with values."""
 
-POOLS = {
-    "streams": (
-        "there are several streams, and counted is one: memory that another "
-        "stream has freed is not reused, so that more may be reserved"
-    ),
-    "graphs": (
-        "the program captures CUDA graphs: each keeps its memory in a pool of its own, "
-        "so that more may be reserved"
-    ),
-}
-"""What is not known of a program that has more than one pool of memory."""
-
 FEW = 4
 """Turns of a loop after which garbage is collected at fewer of them."""
 
@@ -179,9 +167,9 @@ class RehearsedStorages(StorageEvents):
             for note in self.notes[began:]:
                 note.device = NOWHERE
 
-    def note_pool(self, kind: str) -> None:
-        """Note that the program makes streams or graphs, whose memory is apart."""
-        self.texts[POOLS[kind]] = None
+    def add_note(self, text: str) -> None:
+        """Add a sentence on what is not known of the memory; once if it is repeated."""
+        self.texts[text] = None
 
     def hold_buckets(self, buckets: Sequence[Bucket]) -> list[torch.Tensor]:
         """Return buffers for gradients, which count as long as they are held."""
@@ -234,7 +222,7 @@ class RehearsedStorages(StorageEvents):
                         self._claim_live(value, OPTIMIZER)
         note = getattr(optimizer, "memory_note", "")
         if isinstance(note, str) and note:
-            self.texts[note] = None
+            self.add_note(note)
         if getattr(optimizer, "is_one_kernel", False) is True:
             for storage_note in self.notes[self.began_step :]:
                 if storage_note.kind == TEMPORARY:

@@ -216,8 +216,8 @@ class RehearsalRequest:
             layer = stack.enter_context(self.files.kept(_Witness(stage)))
             stack.enter_context(watch_loops(stage))
             if machine is not None:
-                note_pool = self.memory.note_pool if self.memory is not None else None
-                stack.enter_context(claim_machine(machine, engine, note_pool))
+                add_note = self.memory.add_note if self.memory is not None else None
+                stack.enter_context(claim_machine(machine, engine, add_note))
             stack.enter_context(_catch_exits())
             for around in AROUND:
                 stack.enter_context(around(stage))
