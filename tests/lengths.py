@@ -172,6 +172,17 @@ FILES = {
     "rehearsing/test_saved_models.py": 4,
     "rehearsing/test_losses_of_decisions.py": 5,
     "rehearsing/test_what_fixes_keep.py": 4,
+    "memory/test_device_kernels.py": 3,
+    "memory/test_records.py": 3,
+    "memory/test_rehearsed_memory.py": 3,
+    "rehearsing/test_absent_data.py": 3,
+    "rehearsing/test_absent_packages.py": 4,
+    "rehearsing/test_allowed_classes.py": 3,
+    "rehearsing/test_iterated_data_sets.py": 4,
+    "rehearsing/test_penalties.py": 5,
+    "rehearsing/test_silent_optimizers.py": 6,
+    "rehearsing/test_silent_states.py": 4,
+    "rehearsing/test_states.py": 4,
     "rehearsing/test_data_order.py": 8,
     "rehearsing/test_data_sets.py": 8,
     "rehearsing/test_dropped_results.py": 8,
@@ -230,6 +241,15 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "capture/test_self_check.py::test_a_run_of_meta_kernels_needs_no_symbolic_sizes",
+    "guards/test_arithmetic.py::test_a_program_gives_the_same",
+    "rehearsing/test_command.py::test_an_error_of_torch_is_passed_and_ends_with_1",
+    "rehearsing/test_device_meshes.py::"
+    "test_parameters_on_the_meta_device_are_refused_at_the_first_use",
+    "rehearsing/test_fixes.py::"
+    "test_a_last_batch_that_a_kept_state_does_not_fit_is_left_out",
+    "checking/test_fixes.py::test_a_size_in_another_dim_is_no_excuse",
+    "house/test_imports.py::test_symbolic_sizes_are_torchs_own_where_asked_for",
     "house/test_circles.py::test_there_are_no_circles_of_imports",
     "memory/test_generation.py::"
     "test_each_token_takes_what_it_takes_in_a_real_generation",

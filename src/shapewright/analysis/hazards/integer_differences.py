@@ -47,7 +47,7 @@ def find_inverted_integers(scene: HazardContext) -> Iterator[Finding]:
             continue
         if call.op.span is None or call.op.inputs[0].dtype not in INTEGERS:
             continue
-        use = _find_use(scene, call, _weights_floats, KEEPING_TRUTHS)
+        use = _find_use(scene, call, _is_weight_of_floats, KEEPING_TRUTHS)
         if use is not None:
             (word,) = scene.words(call.op)[:1]
             dtype = call.op.inputs[0].dtype
@@ -73,7 +73,7 @@ def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
             continue
         if any(_is_bounded(scene, fact) for fact in call.op.inputs):
             continue
-        use = _find_use(scene, call, _reads_sign, KEEPING_BYTES)
+        use = _find_use(scene, call, _is_read_with_sign, KEEPING_BYTES)
         if use is None:
             continue
         message = (
@@ -126,13 +126,13 @@ def _find_use(
     return None
 
 
-def _reads_sign(user: OperatorCall) -> bool:
+def _is_read_with_sign(user: OperatorCall) -> bool:
     """Return whether a call reads a number with a sign: as a float, or its amount."""
     out = user.op.outputs[0].dtype if user.op.outputs else "uint8"
     return user.name in SIGNED and (out.startswith("float") or user.name == "abs")
 
 
-def _weights_floats(user: OperatorCall) -> bool:
+def _is_weight_of_floats(user: OperatorCall) -> bool:
     """Return whether a call multiplies floats with a tensor."""
     is_float = user.op.outputs and user.op.outputs[0].dtype not in INTEGERS
     return bool(is_float) and user.name in WEIGHTING
