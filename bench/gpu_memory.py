@@ -2,11 +2,14 @@
 
     python -m bench.gpu_memory -o rows.json   on a GPU: the peaks that torch counts
     python -m bench.gpu_memory --small        smaller, on the CPU if there is no GPU
+    python -m bench.gpu_memory --predict --device H100 -o before.json
+    python -m bench.gpu_memory --predicted before.json -o rows.json
 
 Twenty models, three batches, float32 and bfloat16 under autocast, with and without
 checkpoints. On a GPU a second step is measured by `torch.cuda.max_memory_allocated` and
 `max_memory_reserved`; without one, by the allocations that torch's profiler sees on the
-CPU, where nothing is reserved. The prediction allocates nothing and runs first.
+CPU, where nothing is reserved. The prediction allocates nothing and runs first; it can
+be made on another machine.
 """
 
 from __future__ import annotations
@@ -14,12 +17,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import gzip
 import json
 import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
@@ -31,6 +37,9 @@ import shapewright as sw
 from bench.models import GPT2, Llama, ResNet50, ViT
 
 GPU = torch.cuda.is_available()
+
+ERRORS = ("error", "error reserved")
+HISTORY = ("history", "second")
 
 
 class Stack(nn.Sequential):
@@ -331,41 +340,64 @@ def compute_loss(output: Tensor) -> Tensor:
 class Autocast(nn.Module):
     """A model whose forward pass and loss run under autocast."""
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype | None) -> None:
+    def __init__(
+        self, model: nn.Module, dtype: torch.dtype | None, device: str
+    ) -> None:
         super().__init__()
-        self.model, self.dtype = model, dtype
+        self.model, self.dtype, self.device = model, dtype, device
 
     def forward(self, x: Tensor) -> Tensor:
-        kind = "cuda" if GPU else "cpu"
         context: Any = contextlib.nullcontext()
         if self.dtype is not None:
-            context = torch.autocast(kind, dtype=self.dtype)
+            context = torch.autocast(self.device, dtype=self.dtype)
         with context:
             return compute_loss(self.model(x))
 
 
-def make_input(case: Case, batch: int, device: str) -> Tensor:
+def make_input(case: Case, batch: int) -> Tensor:
     """An input without meaning: pixels, or ids."""
     if case.ids:
-        return torch.zeros(batch, *case.shape, dtype=torch.long, device=device)
-    return torch.zeros(batch, *case.shape, device=device)
+        return torch.zeros(batch, *case.shape, dtype=torch.long)
+    return torch.zeros(batch, *case.shape)
 
 
-def measure_gpu(model: nn.Module, x: Tensor) -> tuple[int, int]:
-    """The bytes that a second step allocates and reserves at most on a GPU."""
+def measure_gpu(model: nn.Module, x: Tensor) -> dict[str, Any]:
+    """What torch counts on a GPU in a second step, and the seconds of a third."""
+    torch._C._cuda_clearCublasWorkspaces()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    torch.cuda.memory._record_memory_history(context=None, max_entries=200_000)
     optimizer = torch.optim.AdamW(model.parameters())
-    for step in range(2):
-        if step == 1:
-            torch.cuda.synchronize()
-            torch.cuda.reset_peak_memory_stats()
+
+    def step() -> None:
         optimizer.zero_grad()
         model(x).backward()
         optimizer.step()
+
+    step()
     torch.cuda.synchronize()
-    return torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()
+    torch.cuda.reset_peak_memory_stats()
+    first = len(torch.cuda.memory._snapshot()["device_traces"][0])
+    step()
+    torch.cuda.synchronize()
+    history = torch.cuda.memory._snapshot()["device_traces"][0]
+    torch.cuda.memory._record_memory_history(enabled=None)
+    free, total = torch.cuda.mem_get_info()
+    reserved = torch.cuda.memory_reserved()
+    row = {
+        "allocated": torch.cuda.max_memory_allocated(),
+        "reserved": torch.cuda.max_memory_reserved(),
+        "outside": total - free - reserved,
+        "history": [(e["action"], e["addr"], e["size"]) for e in history],
+        "second": first,
+    }
+    begin = time.perf_counter()
+    step()
+    torch.cuda.synchronize()
+    return {**row, "seconds": time.perf_counter() - begin}
 
 
-def measure_cpu(model: nn.Module, x: Tensor) -> tuple[int, int]:
+def measure_cpu(model: nn.Module, x: Tensor) -> dict[str, Any]:
     """The bytes that live at most in a second step, as torch's profiler counts them."""
     optimizer = torch.optim.AdamW(model.parameters())
 
@@ -389,72 +421,161 @@ def measure_cpu(model: nn.Module, x: Tensor) -> tuple[int, int]:
     ):
         live += size
         most = max(most, live)
-    return most, 0
+    return {"allocated": most, "reserved": 0}
 
 
-def iter_rows(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield each measurement with its prediction."""
-    scale = 4 if options.small else 1
-    device = "cuda" if GPU else "cpu"
-    name = options.device or (torch.cuda.get_device_name() if GPU else "cpu")
+def predict(model: nn.Module, x: Tensor, device: str) -> dict[str, Any]:
+    """What a second step takes, without a step."""
+    with contextlib.redirect_stdout(sys.stderr):
+        memory = sw.memory(model, x, device=device, optimizer="adamw")
+    return {
+        "predicted": memory.allocated or memory.peak.bytes,
+        "predicted reserved": memory.reserved or 0,
+        "predicted seconds": sum(memory.estimate.seconds.values())
+        if memory.estimate
+        else None,
+        "complete": memory.complete,
+    }
+
+
+def iter_cases(options: argparse.Namespace) -> Iterator[tuple[Case, dict[str, Any]]]:
+    """Yield each case with a row that names it."""
     for case in CASES:
         if options.only and options.only not in case.name:
             continue
         batches = case.batches[:1] if options.small else case.batches
         for batch in batches:
-            for dtype in (None, torch.bfloat16):
-                for block in ("", case.block) if case.block else ("",):
-                    torch.manual_seed(0)
-                    model = Autocast(case.build(scale), dtype)
-                    apply_checkpoints(model, block)
-                    x = make_input(case, batch, "cpu")
-                    with contextlib.redirect_stdout(sys.stderr):
-                        predicted = sw.memory(model, x, device=name, optimizer="adamw")
-                    model, x = model.to(device), x.to(device)
-                    real = (measure_gpu if GPU else measure_cpu)(model, x)
-                    yield {
-                        "model": case.name, "batch": batch,
-                        "dtype": "float32" if dtype is None else "bfloat16",
-                        "checkpoints": bool(block), "allocated": real[0],
-                        "reserved": real[1], "predicted": predicted.peak.bytes,
-                        "predicted reserved": predicted.reserved or 0,
-                        "error": predicted.peak.bytes / real[0] - 1,
-                        "error reserved": (predicted.reserved or 0) / real[1] - 1
-                        if real[1] else None,
-                        "complete": predicted.complete,
+            for dtype in ("float32", "bfloat16"):
+                for is_checkpointed in (False, True) if case.block else (False,):
+                    yield case, {
+                        "model": case.name, "batch": batch, "dtype": dtype,
+                        "checkpoints": is_checkpointed,
                     }  # fmt: skip
-                    del model, x
-                    gc.collect()
-                    if GPU:
-                        torch.cuda.empty_cache()
+
+
+def build(
+    case: Case, row: dict[str, Any], scale: int, device: str
+) -> tuple[nn.Module, Tensor]:
+    """Return the model and the input of a row; they will run on a device."""
+    torch.manual_seed(0)
+    dtype = None if row["dtype"] == "float32" else torch.bfloat16
+    model = Autocast(case.build(scale), dtype, device)
+    if row["checkpoints"]:
+        apply_checkpoints(model, case.block)
+    return model, make_input(case, row["batch"])
+
+
+@contextlib.contextmanager
+def skip_initialisation() -> Iterator[None]:
+    """Leave out what initialises parameters, which takes longest of a large model."""
+    names = [name for name in vars(nn.init) if name.endswith("_")]
+    names = [name for name in names if not name.startswith("_")]
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            stack.enter_context(patch.object(nn.init, name, lambda x, *_, **__: x))
+        yield
+
+
+def iter_rows(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield each measurement with its prediction."""
+    scale = 4 if options.small else 1
+    name = find_device(options)
+    device = "cpu" if name == "cpu" else "cuda"
+    known: dict[str, Any] = {}
+    if options.predicted:
+        with open(options.predicted, encoding="utf-8") as file:
+            known = {name_row(row): row for row in json.load(file)["rows"]}
+    for case, row in iter_cases(options):
+        if name_row(row) in known:
+            row.update(known[name_row(row)])
+        else:
+            with torch.device("meta"):
+                model, x = build(case, row, scale, device)
+            row.update(predict(model, x, name))
+        if not options.predict:
+            with skip_initialisation():
+                model, x = build(case, row, scale, device)
+            model, x = model.to(device), x.to(device)
+            for parameter in model.parameters():
+                parameter.data.normal_(0, 0.02)
+            row.update((measure_gpu if GPU else measure_cpu)(model, x))
+            del model, x
+            gc.collect()
+            row["error"] = row["predicted"] / row["allocated"] - 1
+            if row["reserved"]:
+                row["error reserved"] = row["predicted reserved"] / row["reserved"] - 1
+        yield row
+
+
+def name_row(row: dict[str, Any]) -> str:
+    """Return the name of a row: `GPT-2 small 4 bfloat16 checkpoints`."""
+    checkpoints = "checkpoints" if row["checkpoints"] else ""
+    return f"{row['model']:20} {row['batch']:5} {row['dtype']:9} {checkpoints:12}"
+
+
+def print_row(row: dict[str, Any]) -> None:
+    """Print a row: its bytes, and the errors of its prediction."""
+    size = row.get("allocated", row["predicted"])
+    print(
+        f"{name_row(row)}{size / 2**20:10.1f} MiB",
+        *(f"{row[key]:+8.2%}" for key in ERRORS if key in row),
+        "" if row["complete"] else "incomplete",
+        flush=True,
+    )
+
+
+def print_errors(rows: list[dict[str, Any]]) -> None:
+    """Print the median and the worst of the errors."""
+    for key in ERRORS:
+        if errors := sorted(abs(row[key]) for row in rows if key in row):
+            middle = statistics.median(errors)
+            print(f"{key}: median {middle:.2%}, worst {errors[-1]:.2%}")
+
+
+def find_device(options: argparse.Namespace) -> str:
+    """Return the name of the device that is measured, or predicted."""
+    return options.device or (torch.cuda.get_device_name() if GPU else "cpu")
+
+
+def write_rows(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    """Write the rows, and what the allocator did in each beside them."""
+    histories = {
+        name_row(row): {"second": row["second"], "events": row["history"]}
+        for row in rows
+        if "history" in row
+    }
+    kept = [{k: v for k, v in row.items() if k not in HISTORY} for row in rows]
+    with open(options.output, "w", encoding="utf-8") as file:
+        whole = {
+            "device": find_device(options),
+            "torch": torch.__version__,
+            "rows": kept,
+        }
+        json.dump(whole, file, indent=1)
+    if options.history:
+        with gzip.open(options.history, "wt", encoding="utf-8") as zipped:
+            json.dump(histories, zipped)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.gpu_memory")
     parser.add_argument("--small", action="store_true", help="a quarter of the width")
-    parser.add_argument("--device", help="the name of the GPU, if torch's is not known")
+    parser.add_argument("--device", help="the GPU, if it is not torch's")
     parser.add_argument("--only", help="models with this in their name")
+    parser.add_argument("--predict", action="store_true", help="measure nothing")
+    parser.add_argument("--predicted", help="rows that `--predict -o` wrote elsewhere")
+    parser.add_argument("--history", help="write what the allocator did, as .json.gz")
     parser.add_argument("-o", dest="output", help="write all rows as JSON")
     options = parser.parse_args(arguments)
     rows = []
-    for row in iter_rows(options):
-        rows.append(row)
-        checkpoints = "checkpoints" if row["checkpoints"] else ""
-        print(
-            f"{row['model']:20} {row['batch']:5} {row['dtype']:9} {checkpoints:12}"
-            f"{row['allocated'] / 2**20:10.1f} MiB {row['error']:+8.2%}",
-            "" if row["error reserved"] is None else f"{row['error reserved']:+8.2%}",
-            "" if row["complete"] else "incomplete",
-            flush=True,
-        )
-    for key in ("error", "error reserved"):
-        errors = sorted(abs(row[key]) for row in rows if row[key] is not None)
-        if errors:
-            middle = statistics.median(errors)
-            print(f"{key}: median {middle:.2%}, worst {errors[-1]:.2%}")
-    if options.output:
-        with open(options.output, "w", encoding="utf-8") as file:
-            json.dump({"device": options.device or "", "rows": rows}, file, indent=1)
+    try:
+        for row in iter_rows(options):
+            rows.append(row)
+            print_row(row)
+    finally:
+        print_errors(rows)
+        if options.output:
+            write_rows(options, rows)
     return 0
 
 

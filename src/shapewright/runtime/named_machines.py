@@ -43,20 +43,28 @@ specifications."""
 
 NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
 
+MAKERS = re.compile(r"\b(nvidia|apple|tesla|geforce)[ -]", re.I)
+BUILDS = re.compile(r"[ -](sxm\d?|pcie|hbm\d?e?)\b", re.I)
+"""Words of the names that torch and `nvidia-smi` give: `NVIDIA A100-SXM4-80GB`."""
+
 
 class UnknownDevice(ValueError):
     """Raised for a device name that is not known."""
 
 
 class Machine:
-    """Devices named by a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`, or by
-    a file that describes a GPU, `b200.toml`.
+    """Devices named by a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`, as
+    torch names them (`NVIDIA A100-SXM4-80GB`), or by a file that describes a GPU,
+    `b200.toml`.
     """
 
     def __init__(self, text: str) -> None:
-        match = NAMED.fullmatch(text.strip())
+        plain = text.strip()
+        if not plain.lower().endswith(ENDING):
+            plain = BUILDS.sub("", MAKERS.sub("", plain))
+        match = NAMED.fullmatch(plain)
         number, named, memory = match.groups() if match else (None, text, None)
-        name = re.sub("^(nvidia|apple) ", "", named.lower()).strip()
+        name = named.lower().strip()
         self.kind = name if name in ("cpu", "mps") else "cuda"
         self.text = text
         gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
