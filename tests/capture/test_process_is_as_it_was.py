@@ -41,6 +41,13 @@ def flags_may_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(torch.backends.flags_frozen.__globals__, name, True)
 
 
+def test_a_block_of_autocast_that_is_not_left_ends_with_the_run() -> None:
+    """Else no later block of the process would drop its casts."""
+    sw.trace(enters, "f32[2]")
+    assert torch.autocast_increment_nesting() == 1  # type: ignore[no-untyped-call]
+    assert torch.autocast_decrement_nesting() == 0  # type: ignore[no-untyped-call]
+
+
 def defaults(x: torch.Tensor) -> torch.Tensor:
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("cuda")

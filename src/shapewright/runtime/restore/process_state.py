@@ -136,6 +136,20 @@ def _make_autocast_access(kind: str) -> tuple[Callable[[], Any], Callable[[Any],
     )
 
 
+def _read_autocast_nesting() -> int:
+    """Return how many blocks of autocast are open: at none its casts are dropped."""
+    depth: int = torch.autocast_increment_nesting()
+    torch.autocast_decrement_nesting()
+    return depth - 1
+
+
+def _restore_autocast_nesting(depth: int) -> None:
+    while _read_autocast_nesting() > depth:
+        torch.autocast_decrement_nesting()
+    if depth == 0:
+        torch.clear_autocast_cache()
+
+
 SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.get_rng_state, torch.set_rng_state),
     (random.getstate, random.setstate),
@@ -143,6 +157,7 @@ SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     *(_make_autocast_access(kind) for kind in ("cpu", "cuda")),
+    (_read_autocast_nesting, _restore_autocast_nesting),
     (
         lambda: (
             torch.are_deterministic_algorithms_enabled(),
