@@ -4,6 +4,7 @@
     python -m bench.gpu_memory --small        smaller, on the CPU if there is no GPU
     python -m bench.gpu_memory --predict --device H100 -o before.json
     python -m bench.gpu_memory --predicted before.json -o rows.json
+    python -m bench.gpu_memory --libraries    models of timm and transformers
 
 Twenty models, three batches, float32 and bfloat16 under autocast, with and without
 checkpoints. On a GPU a second step is measured by `torch.cuda.max_memory_allocated` and
@@ -20,9 +21,11 @@ import gc
 import gzip
 import json
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -34,6 +37,13 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.checkpoint import checkpoint
 
 import shapewright as sw
+from bench.gpu_libraries import (
+    IMAGE,
+    TIMM,
+    TRANSFORMERS,
+    build_timm,
+    build_transformer,
+)
 from bench.models import GPT2, Llama, ResNet50, ViT
 
 GPU = torch.cuda.is_available()
@@ -327,8 +337,8 @@ def apply_checkpoints(model: nn.Module, block: str) -> None:
     for module in model.modules():
         if type(module).__name__ == block:
             forward = module.forward
-            module.forward = lambda *args, _own=forward: checkpoint(  # type: ignore[method-assign,misc]
-                _own, *args, use_reentrant=False
+            module.forward = lambda *args, _own=forward, **kwargs: checkpoint(  # type: ignore[method-assign,misc]
+                _own, *args, use_reentrant=False, **kwargs
             )
 
 
@@ -363,10 +373,10 @@ def make_input(case: Case, batch: int) -> Tensor:
 
 def measure_gpu(model: nn.Module, x: Tensor) -> dict[str, Any]:
     """What torch counts on a GPU in a second step, and the seconds of a third."""
-    torch._C._cuda_clearCublasWorkspaces()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
     torch.cuda.memory._record_memory_history(context=None, max_entries=200_000)
+    model, x = model.to("cuda"), x.to("cuda")
+    for parameter in model.parameters():
+        parameter.data.normal_(0, 0.02)
     optimizer = torch.optim.AdamW(model.parameters())
 
     def step() -> None:
@@ -440,10 +450,10 @@ def predict(model: nn.Module, x: Tensor, device: str) -> dict[str, Any]:
 
 def iter_cases(options: argparse.Namespace) -> Iterator[tuple[Case, dict[str, Any]]]:
     """Yield each case with a row that names it."""
-    for case in CASES:
+    for case in list_cases(options):
         if options.only and options.only not in case.name:
             continue
-        batches = case.batches[:1] if options.small else case.batches
+        batches = dict.fromkeys(case.batches[:1] if options.small else case.batches)
         for batch in batches:
             for dtype in ("float32", "bfloat16"):
                 for is_checkpointed in (False, True) if case.block else (False,):
@@ -476,8 +486,8 @@ def skip_initialisation() -> Iterator[None]:
         yield
 
 
-def iter_rows(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield each measurement with its prediction."""
+def list_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return all rows with their predictions, which are made before any is measured."""
     scale = 4 if options.small else 1
     name = find_device(options)
     device = "cpu" if name == "cpu" else "cuda"
@@ -485,26 +495,80 @@ def iter_rows(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if options.predicted:
         with open(options.predicted, encoding="utf-8") as file:
             known = {name_row(row): row for row in json.load(file)["rows"]}
+    rows = []
     for case, row in iter_cases(options):
+        rows.append(row)
         if name_row(row) in known:
             row.update(known[name_row(row)])
-        else:
+        elif not options.row:
             with torch.device("meta"):
                 model, x = build(case, row, scale, device)
             row.update(predict(model, x, name))
-        if not options.predict:
+            if options.predict:
+                print_row(row)
+    return rows
+
+
+def measure_rows(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    """Measure each row: on a GPU in a process of its own, several at once."""
+    scale = 4 if options.small else 1
+
+    def measure(row: dict[str, Any]) -> None:
+        if GPU:
+            row.update(measure_alone(row, options))
+        else:
+            case = next(
+                case for case in list_cases(options) if case.name == row["model"]
+            )
             with skip_initialisation():
-                model, x = build(case, row, scale, device)
-            model, x = model.to(device), x.to(device)
-            for parameter in model.parameters():
-                parameter.data.normal_(0, 0.02)
-            row.update((measure_gpu if GPU else measure_cpu)(model, x))
-            del model, x
-            gc.collect()
+                model, x = build(case, row, scale, "cpu")
+            row.update(measure_cpu(model, x))
+        if "allocated" in row:
             row["error"] = row["predicted"] / row["allocated"] - 1
-            if row["reserved"]:
-                row["error reserved"] = row["predicted reserved"] / row["reserved"] - 1
-        yield row
+        if row.get("reserved"):
+            row["error reserved"] = row["predicted reserved"] / row["reserved"] - 1
+        print_row(row)
+
+    pool = ThreadPoolExecutor(options.jobs if GPU else 1)
+    try:
+        for _ in pool.map(measure, rows):
+            pass
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def measure_alone(row: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a process of its own measures for a row, or why it fails."""
+    command = [sys.executable, "-m", "bench.gpu_memory", "--row", name_row(row)]
+    command += ["--libraries"] * options.libraries + ["--small"] * options.small
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"failure": done.stderr.strip().splitlines()[-1:]}
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def measure_one(options: argparse.Namespace) -> int:
+    """Measure the row that a process is for, and print it as JSON."""
+    for case, row in iter_cases(options):
+        if name_row(row) == options.row:
+            with skip_initialisation():
+                model, x = build(case, row, 4 if options.small else 1, "cuda")
+            print(json.dumps(measure_gpu(model, x)))
+            return 0
+    return 2
+
+
+def list_cases(options: argparse.Namespace) -> list[Case]:
+    """Return the twenty models, or those of libraries."""
+    if not options.libraries:
+        return CASES
+    images = [Case(n, build_timm(n), IMAGE, (4, 16, 16)) for n in TIMM]
+    others = [
+        Case(name, build_transformer(name, **settings), shape, (2, 8, 8), is_ids)
+        for name, (shape, is_ids, settings) in TRANSFORMERS.items()
+    ]
+    return images + others
 
 
 def name_row(row: dict[str, Any]) -> str:
@@ -515,6 +579,9 @@ def name_row(row: dict[str, Any]) -> str:
 
 def print_row(row: dict[str, Any]) -> None:
     """Print a row: its bytes, and the errors of its prediction."""
+    if "failure" in row:
+        print(name_row(row), *row["failure"], flush=True)
+        return
     size = row.get("allocated", row["predicted"])
     print(
         f"{name_row(row)}{size / 2**20:10.1f} MiB",
@@ -565,13 +632,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--predict", action="store_true", help="measure nothing")
     parser.add_argument("--predicted", help="rows that `--predict -o` wrote elsewhere")
     parser.add_argument("--history", help="write what the allocator did, as .json.gz")
+    parser.add_argument("--libraries", action="store_true", help="timm, transformers")
+    parser.add_argument("--jobs", type=int, default=4, help="processes at once")
+    parser.add_argument("--row", help="measure this row only, in this process")
     parser.add_argument("-o", dest="output", help="write all rows as JSON")
     options = parser.parse_args(arguments)
-    rows = []
+    if options.row:
+        return measure_one(options)
+    rows = list_rows(options)
     try:
-        for row in iter_rows(options):
-            rows.append(row)
-            print_row(row)
+        if not options.predict:
+            measure_rows(options, rows)
     finally:
         print_errors(rows)
         if options.output:

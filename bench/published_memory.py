@@ -24,6 +24,7 @@ from typing import Any
 
 from shapewright.analysis.memory.caching_allocator import CachingAllocator, replay_event
 from shapewright.api import rehearse_script
+from shapewright.record.memory import FREE, WORKSPACES
 from shapewright.record.rehearsed_memory import RehearsedMemory
 
 FOLDER = Path(__file__).parent / "published"
@@ -70,8 +71,14 @@ def read_figures(text: str = "") -> list[PublishedFigure]:
     return [PublishedFigure(**row) for row in rows if text in row["name"]]
 
 
+HELD = (1, 11)
+"""The first torch whose allocator holds the workspaces of cuBLAS."""
+
+
 def predict_bytes(figure: PublishedFigure, memory: RehearsedMemory) -> int:
     """Return what corresponds to the figure in the memory of its program."""
+    if figure.torch and tuple(map(int, figure.torch.split(".")[:2])) < HELD:
+        return _predict_without_workspaces(figure, memory)
     if figure.measures in ("reserved", "process"):
         assert memory.reserved is not None
         return memory.reserved
@@ -81,6 +88,23 @@ def predict_bytes(figure: PublishedFigure, memory: RehearsedMemory) -> int:
     allocator = CachingAllocator()
     for event in memory.run.events.events:
         replay_event(allocator, event)
+    return allocator.allocated
+
+
+def _predict_without_workspaces(
+    figure: PublishedFigure, memory: RehearsedMemory
+) -> int:
+    """Return the same for a torch that did not hold the workspaces of cuBLAS."""
+    events = memory.run.events
+    freed = {event.storage for event in events.events if event.action == FREE}
+    allocator = CachingAllocator()
+    for event in events.events:
+        if events.storages[event.storage].kind != WORKSPACES or event.storage in freed:
+            replay_event(allocator, event)
+    if figure.measures in ("reserved", "process"):
+        return allocator.most_reserved
+    if figure.measures == "allocated":
+        return allocator.most_allocated
     return allocator.allocated
 
 

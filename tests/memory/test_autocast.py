@@ -217,7 +217,8 @@ def test_autocast_of_another_kind_of_device_is_told() -> None:
 
     (note,) = sw.memory(Net(), "f32[2, 8]").notes
     assert note.startswith('`torch.autocast("cuda")` does nothing here')
-    assert sw.memory(Net(), "f32[2, 8]", device="T4").notes == ()
+    notes = sw.memory(Net(), "f32[2, 8]", device="T4").notes
+    assert not any("autocast" in note for note in notes)
 
 
 def test_a_dtype_that_autocast_does_not_take() -> None:

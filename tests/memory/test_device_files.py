@@ -47,7 +47,8 @@ def test_its_numbers_are_those_of_a_step(tmp_path: Path) -> None:
     assert memory.device == "B9 192GB"
     assert memory.capacity == (3 << 28, 1 << 30)
     assert memory.total is not None
-    assert memory.total.workspace == 32 << 20
+    forward = 2 * 32 << 20  # and backward, a thread each
+    assert forward < memory.peak.kinds["workspaces"] < forward + (2 << 20)
     assert memory.total.context == (256 << 20, 256 << 20)
     assert memory.estimate is not None
 

@@ -241,7 +241,7 @@ def test_the_step_of_a_trace() -> None:
 
 def make_memory(low: int, capacity: tuple[int, int]) -> Memory:
     memory = sw.memory(nn.Linear(1, 1), "f32[1, 1]", device="T4")
-    total = TotalBytes(low - 100, 0, (100, 200))
+    total = TotalBytes(low - 100, (100, 200))
     from dataclasses import replace
 
     return replace(memory, total=total, capacity=capacity)
@@ -306,7 +306,7 @@ def test_the_largest_batch_is_that_of_a_linear_search() -> None:
 def test_one_line_says_it() -> None:
     memory = sw.memory(nn.Linear(1024, 1024), "f32[B=8, 1024]", device="A100 40GB")
     assert repr(memory) == (
-        "<Memory of Linear on A100 40GB: 20.1 MiB of tensors, 22.0 MiB reserved, fits>"
+        "<Memory of Linear on A100 40GB: 37.3 MiB of tensors, 62.0 MiB reserved, fits>"
     )
 
 

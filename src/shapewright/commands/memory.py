@@ -142,6 +142,7 @@ def _build_request(options: MemoryOptions, device: MemoryDevice) -> StepRequest:
     return StepRequest(
         kind, settings, loss=options.loss, capability=device.capability,
         is_metal=device.is_metal, autocast=dtype, tokens=options.generate,
+        processors=device.processors,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis.memory.device_memory import (
     DeviceMemory,
+    Processors,
     find_device_memory,
 )
 
@@ -31,6 +32,7 @@ class MemoryDevice:
     name: str
     capability: tuple[int, int] | None = None
     memory: DeviceMemory | None = None
+    processors: Processors | None = None
 
     @property
     def is_metal(self) -> bool:
@@ -70,5 +72,7 @@ def describe_machine(machine: Machine) -> MemoryDevice:
     memory = machine.described or find_device_memory(
         machine.name, machine.memory, machine.capability
     )
-    is_metal = machine.kind == "mps"
-    return MemoryDevice(name, None if is_metal else machine.capability, memory)
+    if machine.kind == "mps":
+        return MemoryDevice(name, None, memory)
+    processors = Processors(machine.capability, machine.processors, memory.workspace)
+    return MemoryDevice(name, machine.capability, memory, processors)

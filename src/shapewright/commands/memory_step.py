@@ -247,7 +247,7 @@ class MeasuredStep:
             return (METAL_NOTE,)
         if self.device.capability is None or self.device.memory is None:
             return ()
-        notes = list_library_notes(events)
+        notes = list_library_notes(events, self.device.capability)
         if self.device.memory.rates is None:
             return (
                 *notes,

@@ -125,8 +125,10 @@ def build_storages(
     """Return what records the storages of a rehearsal on a machine."""
     from shapewright.runtime.memory.rehearsed_storages import RehearsedStorages
 
-    capability = describe_machine(machine).capability
-    return RehearsedStorages(capability, os.getcwd(), batches or {}, machine.kind)
+    device = describe_machine(machine)
+    return RehearsedStorages(
+        device.capability, os.getcwd(), batches or {}, machine.kind, device.processors
+    )
 
 
 def plan_memory_run(storages: RehearsedStorages) -> EngineOptions:

@@ -32,6 +32,7 @@ import torch
 import torch.nn.functional as F
 from torch._decomp import decomposition_table, meta_table
 
+from shapewright.engine.recurrent_kernels import register_recurrent_layers
 from shapewright.engine.replacement import replace_attribute
 from shapewright.sizes.strides import suggest_format
 
@@ -67,6 +68,7 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
             attend = _build_gpu_attention(choice.capability)
             _register_kernel(library, "dropout", _drop_fused)
             _register_kernel(library, "rms_norm", _normalize_fused)
+            register_recurrent_layers(library)
             assert library.m is not None
             library.m.impl("_fused_rms_norm", "Meta", _describe_fused_norm)
             _add_meta_devices(stack, "_get_foreach_kernels_supported_devices")
@@ -76,6 +78,7 @@ def use_device_kernels(choice: KernelChoice) -> Iterator[None]:
             library.m.impl(name, "Meta", _update_in_place)
         _register_kernel(library, "scaled_dot_product_attention", attend)
         _register_kernel(library, "linear", _compute_linear)
+        _register_kernel(library, "mish_backward", _compute_mish_gradient)
         yield
 
 
@@ -223,6 +226,7 @@ def choose_gpu_attention(
         and capability[0] in (9, 10)
         and fitting and is_half and is_even
         and width % 8 == 0 and width <= (128 if needs_gradient else 256)
+        and not (mask is not None and mask.requires_grad)
     ):  # fmt: skip
         return "cudnn"
     wide = capability in ((8, 6), (8, 9)) and width > 192 and dropout > 0
@@ -240,7 +244,6 @@ def choose_gpu_attention(
         and query.dtype != torch.float64
         and (query.dtype != torch.bfloat16 or capability >= (8, 0))
         and width % aligned == 0 and value.shape[-1] % aligned == 0
-        and not (mask is not None and mask.requires_grad and mask.dim() != 4)
     ):  # fmt: skip
         return "efficient"
     return "math"
@@ -392,6 +395,11 @@ def _expand_mask(
 # -- dropout and RMS norm on a GPU -----------------------------------------------------
 
 
+def _compute_mish_gradient(gradient: torch.Tensor, input: torch.Tensor) -> torch.Tensor:
+    """Return the gradient of one kernel: `meta` has none, and multiplies it out."""
+    return torch.empty_like(input)
+
+
 def _compute_linear(
     input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
@@ -415,7 +423,9 @@ def _drop_fused(input: torch.Tensor, p: float, train: bool) -> torch.Tensor:
     if train and 0 < p < 1 and input.numel():
         output = _ATEN.native_dropout(input, p, True)[0]
     else:
-        output = _ATEN.dropout.default.decompose(input, p, train)
+        output = input
+        if train and p == 1:
+            output = _ATEN.dropout.default.decompose(input, p, train)
     return output
 
 

@@ -16,13 +16,16 @@ BUFFERS = "buffers"
 INPUTS = "inputs"
 TEMPORARY = "temporary"
 CACHE = "cache"
+WORKSPACES = "workspaces"
 
 KINDS = (
     PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, BUFFERS, INPUTS, CACHE, TEMPORARY,
+    WORKSPACES,
 )  # fmt: skip
 """What a storage holds: `activations` are what autograd saved for backward, `buffers`
 also tensors that modules hold under other names, `cache` are the keys and values of a
-generation, `temporary` is everything else."""
+generation, `workspaces` what kernels of a GPU take for themselves, `temporary` is
+everything else."""
 
 SETUP, FORWARD, BACKWARD, STEP = "setup", "forward", "backward", "optimizer step"
 EVALUATION = "evaluation"
@@ -229,21 +232,20 @@ class TimelinePoint:
 class TotalBytes:
     """What a process takes of a GPU: between `low` and `high` bytes.
 
-    `reserved` by the allocator, `workspace` of cuBLAS within it, and the CUDA context
-    outside of it, `context` at least and at most.
+    `reserved` by the allocator, the workspaces of cuBLAS and cuDNN within it, and the
+    CUDA context outside of it, `context` at least and at most.
     """
 
     reserved: int
-    workspace: int
     context: tuple[int, int]
 
     @property
     def low(self) -> int:
-        return self.reserved + self.workspace + self.context[0]
+        return self.reserved + self.context[0]
 
     @property
     def high(self) -> int:
-        return self.reserved + self.workspace + self.context[1]
+        return self.reserved + self.context[1]
 
 
 FITS, TIGHT, TOO_LARGE = "fits", "tight", "does not fit"
@@ -427,7 +429,6 @@ def describe_total(total: TotalBytes) -> dict[str, Any]:
     return {
         "low": total.low,
         "high": total.high,
-        "workspace": total.workspace,
         "context": list(total.context),
     }
 

@@ -22,6 +22,7 @@ from shapewright.record.memory import (
     OPTIMIZER,
     PARAMETERS,
     TEMPORARY,
+    WORKSPACES,
     AllocatorAction,
     Memory,
 )
@@ -38,6 +39,7 @@ CATEGORIES = {
     INPUTS: "input",
     CACHE: "autograd_detail",
     TEMPORARY: "temporary",
+    WORKSPACES: "temporary",
 }
 """The names that torch's profiler has for kinds; the page has a colour for each."""
 

@@ -14,6 +14,7 @@ from shapewright.record.memory import (
     OPTIMIZER,
     PARAMETERS,
     TEMPORARY,
+    WORKSPACES,
     Memory,
 )
 from shapewright.views.drawing.svg_canvas import MONO, PAD, Canvas
@@ -32,6 +33,7 @@ GRANULARITY = 512
 
 ORDER = (
     PARAMETERS, BUFFERS, OPTIMIZER, GRADIENTS, INPUTS, CACHE, ACTIVATIONS, TEMPORARY,
+    WORKSPACES,
 )  # fmt: skip
 """The kinds from the bottom up: what stays is below."""
 
@@ -40,6 +42,7 @@ COLOURS = {
     OPTIMIZER: ("#8250df", "#a371f7"), GRADIENTS: ("#bf3989", "#db61a2"),
     INPUTS: ("#1a7f37", "#3fb950"), ACTIVATIONS: ("#0969da", "#58a6ff"),
     CACHE: ("#8250df", "#a371f7"), TEMPORARY: ("#d4a72c", "#bb8009"),
+    WORKSPACES: ("#57606a", "#8b949e"),
 }  # fmt: skip
 """The light and the dark colour of each kind."""
 

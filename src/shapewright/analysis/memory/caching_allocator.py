@@ -39,8 +39,8 @@ LARGE_SEGMENT = 20 * MIB
 LEAST_LARGE = 10 * MIB
 """`kMinLargeAlloc`: from here on a segment is made for the size."""
 
-FIRST_ADDRESS = 0x7F0000000000
-"""Where the first segment is, as on a device."""
+LAST_ADDRESS = 0x7F0000000000
+"""Where the first segment ends, as on a device."""
 
 LARGE_ROUNDING = 2 * MIB
 """`kRoundLarge`."""
@@ -74,8 +74,10 @@ class _Block:
 
     @property
     def entry(self) -> _Entry:
-        """Return the entry among the free blocks."""
-        return self.size, self.segment, self.start, self
+        """Return the entry among the free blocks: of equal ones the lowest comes first,
+        and CUDA places each segment below those before it.
+        """
+        return self.size, -self.segment, self.start, self
 
 
 _Entry = tuple[int, int, int, _Block]
@@ -98,7 +100,7 @@ class CachingAllocator:
 
     Example: after ``allocate(0, 3_000_000)``, `reserved` is 20 MiB and `allocated`
     3,000,320 bytes. `history` has its actions with addresses: those of the segments
-    follow each other from `FIRST_ADDRESS` on, a device's own are not known.
+    go down from `LAST_ADDRESS`, a device's own are not known.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -130,7 +132,7 @@ class CachingAllocator:
                     raise DeviceFull(self.reserved + whole)
             block = _Block(self.segments, 0, whole, pool)
             self.segments += 1
-            self.starts.append(FIRST_ADDRESS + self.reserved)
+            self.starts.append(LAST_ADDRESS - self.reserved - whole)
             self.history.append((NEW_SEGMENT, -1, self.starts[-1], whole))
             self.reserved += whole
             self.most_reserved = max(self.most_reserved, self.reserved)
@@ -187,7 +189,7 @@ class CachingAllocator:
     def _take_fitting(self, pool: tuple[int, bool], size: int) -> _Block | None:
         """Take the smallest free block of at least this size out of its pool."""
         entries = self.free_blocks.get(pool, [])
-        place = bisect.bisect_left(entries, (size, -1))
+        place = bisect.bisect_left(entries, (size, -self.segments))
         return entries.pop(place)[3] if place < len(entries) else None
 
     def _put(self, block: _Block) -> None:

@@ -21,14 +21,45 @@ CONTEXT = (300 * MIB, 600 * MIB)
 No data sheet has it; reports of users and of torch's forum lie in this range, for CUDA
 that loads kernels when they are needed. Older ones took more: 815 MiB on an A100 with
 torch 1.13 (pytorch/pytorch#85017), 1,341 MiB on a V100 with CUDA 11.2 (transformers,
-"Model training anatomy"). It has not been measured here."""
+"Model training anatomy")."""
+
+CONTEXT_9 = (600 * MIB, 800 * MIB)
+"""The same on compute capability 9: 751 MiB after the first model, and 795 after
+twenty, on an H200 with torch 2.11 and CUDA 13 (`bench/gpu_memory.py`)."""
 
 WORKSPACE = 8 * MIB + 128 * 1024
 """Bytes of the workspace of cuBLAS, which torch allocates for each handle and stream:
-`:4096:2:16:8` in `getChosenWorkspaceSize`, ATen/cuda/CublasHandlePool.cpp."""
+`:4096:2:16:8` in `getChosenWorkspaceSize`, ATen/cuda/CublasHandlePool.cpp. Forward and
+backward are threads with a handle each."""
 
 WORKSPACE_9 = 32 * MIB
 """The same on compute capability 9, from the same function."""
+
+
+TENSOR_CORES = (8, 0)
+"""The compute capability from which float32 runs on tensor cores too, as TF32. What
+cuDNN takes on older GPUs is not known here."""
+
+THREADS = {(7, 5): 1024, (8, 6): 1536, (8, 7): 1536, (8, 9): 1536, (12, 0): 1536}
+"""Threads that a multiprocessor holds, where it is not 2048; from the table of compute
+capabilities in NVIDIA's CUDA C++ programming guide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """The multiprocessors of a GPU: their compute capability, and how many there are.
+
+    `workspace` are the bytes that cuBLAS takes for each thread of the program.
+    """
+
+    capability: tuple[int, int]
+    count: int
+    workspace: int
+
+    @property
+    def threads(self) -> int:
+        """Return how many threads each holds."""
+        return THREADS.get(self.capability, 2048)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +126,9 @@ class DeviceMemory:
     """What a GPU has for a program, and what is taken there besides its tensors.
 
     All in bytes: `capacity` at least and at most, `context` of CUDA at least and at
-    most, `workspace` of cuBLAS. Without `rates`, no time is estimated. Memory that the
-    CPU and the GPU of a Mac share is `is_shared`: what Metal's allocator adds there is
-    not known.
+    most, `workspace` of cuBLAS for a thread. Without `rates`, no time is estimated.
+    Memory that the CPU and the GPU of a Mac share is `is_shared`: what Metal's
+    allocator adds there is not known.
     """
 
     capacity: tuple[int, int]
@@ -112,8 +143,8 @@ class DeviceMemory:
         Of shared memory, it is as much again at most: a margin, not a measurement.
         """
         if self.is_shared:
-            return TotalBytes(reserved, 0, (0, reserved))
-        return TotalBytes(reserved, self.workspace, self.context)
+            return TotalBytes(reserved, (0, reserved))
+        return TotalBytes(reserved, self.context)
 
 
 SHARES = {8: 2 / 3, 16: 2 / 3, 64: 3 / 4, 128: 3 / 4}
@@ -144,7 +175,8 @@ def find_device_memory(
     """Return what is known of a GPU with so many gigabytes."""
     return DeviceMemory(
         _find_capacity(name, gigabytes),
-        find_workspace(capability),
+        _find_workspace(capability),
+        find_context(capability),
         rates=find_rates(name, gigabytes),
     )
 
@@ -163,13 +195,37 @@ def _find_capacity(name: str, gigabytes: int) -> tuple[int, int]:
     return gigabytes * 10**9, gigabytes * GIB
 
 
-def find_workspace(capability: tuple[int, int]) -> int:
+def _find_workspace(capability: tuple[int, int]) -> int:
     """Return the bytes of the workspace of cuBLAS on one stream."""
     return WORKSPACE_9 if capability[0] == 9 else WORKSPACE
 
 
-def list_library_notes(events: MemoryEvents) -> tuple[str, ...]:
+def find_context(capability: tuple[int, int]) -> tuple[int, int]:
+    """Return the bytes of a CUDA context, at least and at most."""
+    return CONTEXT_9 if capability[0] == 9 else CONTEXT
+
+
+MEASURED = 9
+"""The generation of GPUs on which what kernels take for themselves was measured."""
+
+
+def list_library_notes(
+    events: MemoryEvents, capability: tuple[int, int]
+) -> tuple[str, ...]:
     """Return notes on what a GPU's libraries allocate and nobody publishes."""
-    if any(storage.op.startswith("convolution") for storage in events.storages):
-        return ("the workspaces of cuDNN's convolutions are not in these numbers",)
-    return ()
+    notes = []
+    ops = {storage.op for storage in events.storages}
+    if any(op.startswith("convolution") for op in ops):
+        notes.append(
+            "the workspaces of cuDNN's convolutions are estimated, after an H200"
+            if capability >= TENSOR_CORES
+            else "the workspaces of cuDNN's convolutions are not in these numbers"
+        )
+    if any(op.startswith("_cudnn_rnn") for op in ops):
+        notes.append("the workspace of recurrent layers is estimated, after an H200")
+    if capability[0] != MEASURED:
+        notes.append(
+            "not measured on this GPU: what kernels take for themselves is as on an "
+            "H200"
+        )
+    return tuple(notes)

@@ -12,9 +12,8 @@ from shapewright.analysis.memory.caching_allocator import (
     replay_event,
 )
 from shapewright.analysis.memory.device_memory import (
-    CONTEXT,
     DeviceMemory,
-    find_workspace,
+    find_context,
     list_library_notes,
 )
 from shapewright.analysis.memory.growth import find_growth
@@ -60,15 +59,12 @@ def describe_run(
         )  # fmt: skip
     peak = find_peak(record, SMALLEST, whole=True)
     memory = RehearsedMemory(device, run, peak, _find_turn(run, peak))
-    workspace, context = find_workspace(capability), CONTEXT
+    context = find_context(capability)
     capacity = shortage = limits = None
     if device_memory is not None:
         capacity = device_memory.capacity
-        workspace, context = device_memory.workspace, device_memory.context
-        limits = (
-            capacity[0] - workspace - context[1],
-            capacity[1] - workspace - context[0],
-        )
+        context = device_memory.context
+        limits = capacity[0] - context[1], capacity[1] - context[0]
     allocator = replay_allocator(record.events)
     is_tight = limits is not None and allocator.most_reserved > limits[0]
     if device_memory is not None and limits is not None and is_tight:
@@ -81,22 +77,22 @@ def describe_run(
         memory,
         allocated=allocator.most_allocated,
         reserved=allocator.most_reserved,
-        total=TotalBytes(allocator.most_reserved, workspace, context),
+        total=TotalBytes(allocator.most_reserved, context),
         capacity=capacity,
         shortage=shortage,
         growth=find_growth(run, SMALLEST, limits),
-        notes=(*record.notes, *list_library_notes(record)),
+        notes=(*record.notes, *list_library_notes(record, capability)),
     )
 
 
 def _find_shortage(run: RecordedRun, device_memory: DeviceMemory) -> Shortage | None:
     """Return where the device is full, surely or else perhaps."""
-    capacity, workspace = device_memory.capacity, device_memory.workspace
+    capacity = device_memory.capacity
     least, most = device_memory.context
     for size, context in ((capacity[1], least), (capacity[0], most)):
-        place, needed = _find_failure(run, size - workspace - context)
+        place, needed = _find_failure(run, size - context)
         if place >= 0:
-            both = needed + workspace + least, needed + workspace + most
+            both = needed + least, needed + most
             return _describe_shortage(run, place, both, both[0] > capacity[1])
     return None
 

@@ -32,6 +32,18 @@ def describe_end(memory: RehearsedMemory, growth: Growth) -> str:
     return f"`{memory.device}` may be full from turn {growth.full_from:,}{of}"
 
 
+def find_full_turn(memory: RehearsedMemory, turn: LoopTurn) -> int:
+    """Return the turn of a loop in which the device is full, found full in `turn`.
+
+    Of a long loop the first turns ran and the last: what each keeps may fill the device
+    in one between.
+    """
+    growth = memory.find_growth((turn.file, turn.line))
+    if growth is None or growth.full_at is None:
+        return turn.number
+    return min(turn.number, growth.full_at)
+
+
 def add_growth(
     scene: RehearsalContext, finding: Finding, loop: Place | None
 ) -> Finding:
@@ -76,7 +88,7 @@ def _add_shortage(
     if turn.number == 1:  # what is kept has no part in it
         line = f"{size} more with each turn"
         return replace(finding, lines=(*finding.lines, line))
-    number = f"{turn.number:,}"
+    number = f"{find_full_turn(memory, turn):,}"
     number += f" of {turn.total:,}" if turn.total is not None else ""
     end = "is full in turn" if shortage.is_sure else "may be full in turn"
     return replace(

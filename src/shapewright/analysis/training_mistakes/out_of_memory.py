@@ -18,7 +18,10 @@ from shapewright.analysis.training_mistakes.graph_keepers import (
     find_keepers,
     is_differentiated,
 )
-from shapewright.analysis.training_mistakes.growth import describe_end
+from shapewright.analysis.training_mistakes.growth import (
+    describe_end,
+    find_full_turn,
+)
 from shapewright.analysis.training_mistakes.kept_graphs import find_kept_graphs
 from shapewright.findings.codes import OUT_OF_MEMORY, looks_for
 from shapewright.findings.finding import Finding
@@ -66,7 +69,7 @@ def find_shortages(scene: RehearsalContext) -> Iterator[Finding]:
     turn = shortage.turn
     related: list[tuple[Span | None, str]] = []
     if turn is not None:
-        number = f"turn {turn.number:,}"
+        number = f"turn {find_full_turn(memory, turn):,}"
         number += f" of {turn.total:,}" if turn.total is not None else ""
         related.append(
             (scene.span((turn.file, turn.line)), f"in {number} of this loop")

@@ -22,6 +22,7 @@ from torch.optim.optimizer import (
 )
 from torch.utils._pytree import tree_iter
 
+from shapewright.analysis.memory.device_memory import Processors
 from shapewright.engine import nests
 from shapewright.engine.call_sites import Positions
 from shapewright.engine.device_kernels import KernelChoice, use_device_kernels
@@ -51,6 +52,7 @@ from shapewright.record.memory import (
 from shapewright.record.rehearsed_memory import LoopTurn, RecordedRun
 from shapewright.runtime.memory.steps import find_program_line, list_unseen
 from shapewright.runtime.memory.storage_events import (
+    IN_PLACE,
     LOSSES,
     StorageEvents,
     StorageNote,
@@ -101,8 +103,9 @@ class RehearsedStorages(StorageEvents):
         folder: str = "",
         batches: Mapping[tuple[str, int], int] | None = None,
         kind: str = "cpu",
+        processors: Processors | None = None,
     ) -> None:
-        super().__init__([], has_host=False)
+        super().__init__([], has_host=False, processors=processors)
         self.folder = folder
         self.batches = batches or {}  # sizes with which loaders are tried, by place
         self.loaders: dict[tuple[str, int], int] = {}  # and those of the program
@@ -207,7 +210,8 @@ class RehearsedStorages(StorageEvents):
                     (paths.get(key, ""), module)
                     for key, module in stage.calls.alive.items()
                 ]
-                self.texts.update(dict.fromkeys(list_unseen(modules)))
+                is_gpu = self.processors is not None
+                self.texts.update(dict.fromkeys(list_unseen(modules, is_gpu)))
 
     def _begin_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._claim_states()
@@ -380,12 +384,15 @@ class RehearsedStorages(StorageEvents):
         if node is not None and func is _ATEN.add.Tensor and is_summed_in_place(args):
             args[0].add_(args[1])
             return args[0]
+        if node is not None and func in IN_PLACE and self._is_new(args[0]):
+            return IN_PLACE[func](*args, **kwargs)
         output = compute_quickly(func, args, kwargs)
         if func in LOSSES and output.is_meta:
             output = self._keep_elements(func, args, output)
         results = output if isinstance(output, tuple | list) else (output,)
         if any(t.is_meta for t in (*tensors, *collect_operands(results))):
-            self._note_outputs(func, tensors, node, output)
+            scratch = self._find_scratch(func, args, node, output)
+            self._note_outputs(func, tensors, node, output, scratch)
         return output
 
     def _get_module(self) -> str:

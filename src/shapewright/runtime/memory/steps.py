@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_iter, tree_map
 
+from shapewright.analysis.memory.device_memory import Processors
 from shapewright.engine.autocast_kernels import use_autocast
 from shapewright.engine.call_sites import Positions
 from shapewright.engine.device_kernels import KernelChoice, use_device_kernels
@@ -83,7 +84,8 @@ class StepRequest:
     the loss, None for none around them. A batch comes in `parts`, whose gradients add
     up. Modules of the classes `checkpointed` compute again in backward. The optimizer
     is on the host for parameters of `offloaded_from` elements and more. With `tokens`,
-    so many are generated after the inputs, instead of steps.
+    so many are generated after the inputs, instead of steps. `processors` are those of
+    a GPU, whose kernels take memory for themselves.
     """
 
     optimizer: type | None = None
@@ -97,6 +99,7 @@ class StepRequest:
     offloaded_from: int | None = None
     tokens: int = 0
     is_metal: bool = False
+    processors: Processors | None = None
 
     @property
     def kind(self) -> str:
@@ -127,10 +130,12 @@ def record_steps(
     folder = os.getcwd()
     taken = take_snapshot(target, args, kwargs)
     is_gpu = request.kind != "cpu"
-    events = StorageEvents(taken.near, has_host=not is_gpu)
+    events = StorageEvents(taken.near, not is_gpu, request.processors)
     for function in (_call_target, record_steps):
         events.sites.bound(function.__code__)
-    notes: dict[str, None] = dict.fromkeys(list_unseen(taken.near))
+    notes: dict[str, None] = dict.fromkeys(
+        list_unseen(taken.near, request.processors is not None)
+    )
     error: BaseException | None = None
     life, held = object(), list[object]()
     with delay_signals() as heard, ExitStack() as stack:
@@ -381,15 +386,20 @@ def _follow_autocast(kind: str, notes: dict[str, None]) -> Iterator[None]:
         yield
 
 
-def list_unseen(modules: list[tuple[str, nn.Module]]) -> Iterator[str]:
-    """Yield notes on modules whose kernels are not those of a device."""
+def list_unseen(
+    modules: list[tuple[str, nn.Module]], has_recurrent_kernels: bool
+) -> Iterator[str]:
+    """Yield notes on modules whose kernels are not those of a device.
+
+    On a GPU a recurrent layer is one kernel here too.
+    """
     own = [getattr(module, "memory_note", "") for _, module in modules]
     yield from dict.fromkeys(note for note in own if note and isinstance(note, str))
     recurrent = [path for path, module in modules if isinstance(module, nn.RNNBase)]
-    if recurrent:
+    if recurrent and not has_recurrent_kernels:
         yield (
             f"`{recurrent[0]}` is counted step by step, as torch runs it without a "
-            "fused kernel; a CPU or GPU keeps one block instead, of another size"
+            "fused kernel; a CPU keeps one block instead, of another size"
         )
     if any(isinstance(module, nn.TransformerEncoderLayer) for _, module in modules):
         yield (

@@ -9,7 +9,7 @@ each node of autograd has the number that was next when its call ran.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from torch.nn.modules.module import (
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from shapewright.analysis.memory.device_memory import Processors
 from shapewright.engine.call_sites import Site, Sites
 from shapewright.engine.private import (
     count_storage_uses,
@@ -39,16 +40,22 @@ from shapewright.record.memory import (
     SETUP,
     STEP,
     TEMPORARY,
+    WORKSPACES,
     Event,
     Generation,
 )
 from shapewright.runtime.memory.arithmetic import KernelCounts
+from shapewright.runtime.memory.kernel_scratch import (
+    find_new_workspaces,
+    list_scratch,
+)
 from shapewright.runtime.memory.known_values import (
     LIMIT,
     follow_values,
     get_value,
     set_value,
 )
+from shapewright.runtime.memory.reduction_scratch import Wave
 
 _ATEN: Any = torch.ops.aten
 _READS = (_ATEN._local_scalar_dense.default, _ATEN.is_nonzero.default)
@@ -68,6 +75,14 @@ LOSSES = {
 their argument `reduction` is (0 is none); how many tensors of all elements live while
 the kernel runs; whether the result, a number, keeps a storage of that size. It is so on
 the CPU and in CUDA, whose kernels resize what they return."""
+
+IN_PLACE = {
+    _ATEN.scatter.src: _ATEN.scatter_.src,
+    _ATEN.scatter_add.default: _ATEN.scatter_add_.default,
+    _ATEN.index_add.default: _ATEN.index_add_.default,
+    _ATEN.index_put.default: _ATEN.index_put_.default,
+}
+"""What backward passes write into zeros in place, except under a dispatch mode."""
 
 HELD_BY_BUFFER = 4
 """Uses of a gradient's tensor that only autograd's buffer holds, as a mode sees it:
@@ -97,16 +112,20 @@ class StorageEvents(TorchDispatchMode):
     """Records the storages of all tensors that operators return.
 
     `has_host` says whether tensors on the CPU count too. Everything that the program
-    makes is data-free, whatever device it names.
+    makes is data-free, whatever device it names. `processors` are those of the GPU
+    whose kernels run: what these take for themselves is recorded with them.
     """
 
     def __init__(
         self,
         modules: list[tuple[str, nn.Module]],
         has_host: bool = True,
+        processors: Processors | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.has_host = has_host
+        self.processors = processors
+        self.workspaces: tuple[set[str], set[str]] = set(), set()  # backward's last
         self.paths = {id(module): path for path, module in reversed(modules)}
         self.running: list[str] = []
         self.sites = Sites()
@@ -184,13 +203,16 @@ class StorageEvents(TorchDispatchMode):
         if node is not None and func is _ATEN.add.Tensor and is_summed_in_place(args):
             args[0].add_(args[1])
             return args[0]
+        if node is not None and func in IN_PLACE and self._is_new(args[0]):
+            return IN_PLACE[func](*args, **kwargs)
         converted = self._convert_operands(func, tensors) if self.has_host else []
         output = compute_quickly(func, args, kwargs)
         if func in LOSSES:
             output = self._keep_elements(func, args, output)
         if isinstance(output, torch.Tensor | tuple | list):
             follow_values(func, args, kwargs, tensors, output)
-            place = self.phase, self._note_outputs(func, tensors, node, output)
+            scratch = self._find_scratch(func, args, node, output)
+            place = self.phase, self._note_outputs(func, tensors, node, output, scratch)
             if self.is_counting:
                 self.counts.add(place, func, (args, kwargs), tensors, output)
         elif self.is_counting and func._schema.is_mutable:  # returns nothing
@@ -221,7 +243,12 @@ class StorageEvents(TorchDispatchMode):
         return converted
 
     def _note_outputs(
-        self, func: Any, tensors: list[torch.Tensor], node: Any, output: Any
+        self,
+        func: Any,
+        tensors: list[torch.Tensor],
+        node: Any,
+        output: Any,
+        scratch: Sequence[Wave] = (),
     ) -> str:
         """Note the storages of what a call returned, and those that it resized; return
         the path of the module that called.
@@ -241,18 +268,61 @@ class StorageEvents(TorchDispatchMode):
             if forward is not None:
                 _, module, site = forward
         outputs = output if isinstance(output, _LISTS) else (output,)
-        for tensor in collect_operands(outputs):
-            count = len(self.notes)
-            self.add(tensor, TEMPORARY, op, site)
-            if len(self.notes) > count:
-                self.notes[-1].ran_at = ran_at
-                if module:
-                    self.notes[-1].module = module
+        count, held = len(self.notes), list[int]()
+        if self.processors is not None and func is _ATEN.native_dropout.default:
+            outputs = outputs[::-1]  # a GPU's kernel takes the mask first
+        for place, value in enumerate(outputs):
+            for tensor in collect_operands((value,)):
+                self.add(tensor, TEMPORARY, op, site)
+            for wave in scratch:
+                if wave.place == place:
+                    held += self._take(op, site, wave)
+        for wave in scratch:
+            if wave.place >= len(outputs):
+                held += self._take(op, site, wave)
+        for number in held:
+            self._tell(FREE, number, 0)
+        for note in self.notes[count:]:
+            note.ran_at = ran_at
+            note.module = module or note.module
         if func._schema.is_mutable:
             for tensor in tensors:
                 if tensor.is_meta:
                     self._resize(tensor.untyped_storage())
         return module
+
+    def _find_scratch(
+        self, func: Any, args: tuple[Any, ...], node: Any, output: Any
+    ) -> Sequence[Wave]:
+        """Return what the kernel of a GPU takes for itself."""
+        if self.processors is None:
+            return ()
+        held = self.workspaces[node is not None]
+        kept = find_new_workspaces(func, args, held, self.processors)
+        scratch = list_scratch(func, args, output, self.processors)
+        return (*kept, *scratch) if kept else scratch
+
+    def _take(self, op: str, site: Site, wave: Wave) -> Sequence[int]:
+        """Note bytes that a kernel takes, and return what it has not given back."""
+        numbers = range(len(self.notes), len(self.notes) + len(wave.sizes))
+        for number, size in zip(numbers, wave.sizes, strict=True):
+            self.notes.append(StorageNote(WORKSPACES, op, self._get_module(), site))
+            self._tell(ALLOCATE, number, size)
+        if wave.is_whole:
+            return numbers
+        if not wave.is_kept:
+            for number in numbers:
+                self._tell(FREE, number, 0)
+        return ()
+
+    def _is_new(self, tensor: torch.Tensor) -> bool:
+        """Return whether a tensor is the zeros that a backward pass has just made."""
+        known = self.live.get(tensor.untyped_storage()._cdata)
+        return (
+            known is not None
+            and known[1] == len(self.notes) - 1
+            and self.notes[-1].op in ("zeros", "new_zeros")
+        )
 
     def _get_module(self) -> str:
         """Return the path of the module that runs."""

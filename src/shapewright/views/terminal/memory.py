@@ -59,9 +59,6 @@ TOKENS = {
 LEVELS = " ▁▂▃▄▅▆▇█"
 PLAIN_LEVELS = " .:-=+*%#"
 
-UNMEASURED = "not yet measured on a GPU: tensors follow torch's own kernels for it"
-"""What stands below every number for a GPU."""
-
 
 def format_memory(
     memory: Memory, width: int | None = None, colour: bool = False, unicode: bool = True
@@ -94,8 +91,6 @@ def _format_page(memory: Memory, terminal: Terminal) -> list[Line]:
         for at, text in enumerate(memory.advice):
             lines += label_text("" if at else "would help", text, terminal)
     notes = list(memory.notes)
-    if memory.reserved is not None:
-        notes.append(UNMEASURED)
     if notes:
         lines.append([])
         for at, text in enumerate(notes):
@@ -147,8 +142,6 @@ def format_rehearsed_memory(memory: RehearsedMemory, terminal: Terminal) -> list
     notes = list(memory.notes)
     if memory.run.ended_early:
         notes.append(f"counted until the script ended early: {memory.run.ended_early}")
-    if memory.reserved is not None:
-        notes.append(UNMEASURED)
     for note in notes:
         lines += label_text("", note, terminal)
     return lines
@@ -213,7 +206,7 @@ def _format_total(memory: Memory | RehearsedMemory, terminal: Terminal) -> list[
     lines += label_text(
         "in all",
         f"{format_nbytes(total.low)} to {format_nbytes(total.high)}, with a CUDA"
-        f" context and {format_nbytes(total.workspace)} for cuBLAS",
+        " context",
         terminal,
     )
     if memory.verdict:
