@@ -654,21 +654,6 @@ ITEM_WRITTEN = _mistake("item-written",
 SEPARATE_DRAWS = _mistake("separate-draws",
     "an image and its mask that are flipped or turned by separate random draws",
     "one draw for both")
-SHUFFLED_APART = _mistake("shuffled-apart",
-    "samples and labels of one data set that are each put into an order of their own",
-    "one order for both")
-SHARED_TRANSFORM = _mistake("shared-transform",
-    "parts of one data set that are each given a transform: the last one is for all",
-    "a data set for each part")
-ITEMS_OF_EVERY_WORKER = _mistake("items-of-every-worker",
-    "an `IterableDataset` of which every worker of a loader yields all items",
-    "a share for each: `torch.utils.data.get_worker_info()`")
-SAME_DRAWS = _mistake("same-draws",
-    "a seed that is set again in each epoch, so that all epochs draw the same numbers",
-    "set it once, in front of the training")
-SWAPPED_AVERAGE = _mistake("swapped-average",
-    "an average of a model's weights that is nearly the weights of the last step",
-    "exchange the two factors")
 STATE_NOT_RESUMED = _mistake("state-not-resumed",
     "a checkpoint with the state of an optimizer that resuming never loads",
     "`optimizer.load_state_dict(checkpoint[\"optimizer\"])`")

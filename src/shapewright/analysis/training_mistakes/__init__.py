@@ -13,7 +13,6 @@ from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )
 from shapewright.analysis.training_mistakes import counters as counters
-from shapewright.analysis.training_mistakes import data_order as data_order
 from shapewright.analysis.training_mistakes import data_sets as data_sets
 from shapewright.analysis.training_mistakes import (
     forgotten_parameters as forgotten_parameters,
@@ -32,10 +31,6 @@ from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
 from shapewright.analysis.training_mistakes import schedules as schedules
-from shapewright.analysis.training_mistakes import seeds as seeds
-from shapewright.analysis.training_mistakes import (
-    swapped_averages as swapped_averages,
-)
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.codes import TIMEOUT, list_lookers
 from shapewright.findings.finding import Finding
