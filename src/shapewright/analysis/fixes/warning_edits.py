@@ -15,6 +15,13 @@ from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     resize_producer,
 )
+from shapewright.analysis.fixes.data_edits import (
+    suggest_loader_in_order,
+    suggest_mean_of_features,
+    suggest_one_permutation,
+    suggest_own_data_set,
+    suggest_swapped_factors,
+)
 from shapewright.analysis.fixes.index_edits import suggest_rows
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.label_edits import (
@@ -102,12 +109,14 @@ from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
     BATCH_AXIS,
     BUILT_IN_FORWARD,
+    CENTRED_AXIS,
     CLIPPED_AFTER_STEP,
     CLIPPED_SCALED,
     COMPARED_SCORES,
     COUNT_NOT_READ,
     COUNT_NOT_RESET,
     COUNT_OVER_BATCHES,
+    DECAY_SWAPPED,
     DIAGONAL_ONLY,
     DRAWN_INDEX,
     DROPOUT_ALWAYS_ON,
@@ -150,7 +159,10 @@ from shapewright.findings.codes import (
     SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
+    SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
+    SHARED_TRANSFORM,
+    SHUFFLED_ORDER,
     SINGLE_CLASS,
     STATE_NOT_RESUMED,
     STATE_OF_OTHER_SAMPLES,
@@ -591,5 +603,10 @@ WAYS: dict[str, Suggest] = {
     COUNT_NOT_RESET: suggest_reset,
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: suggest_later_load,
+    SEPARATE_PERMUTATIONS: suggest_one_permutation,
+    DECAY_SWAPPED: suggest_swapped_factors,
+    CENTRED_AXIS: suggest_mean_of_features,
+    SHARED_TRANSFORM: suggest_own_data_set,
+    SHUFFLED_ORDER: suggest_loader_in_order,
 }
 """What suggests edits, by the code of a warning."""

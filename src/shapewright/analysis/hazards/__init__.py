@@ -12,11 +12,13 @@ from functools import lru_cache
 from shapewright.analysis.explanations import strip_numbers
 from shapewright.analysis.hazards import anew_modules as anew_modules
 from shapewright.analysis.hazards import attention_masks as attention_masks
+from shapewright.analysis.hazards import averaged_weights as averaged_weights
 from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import class_labels as class_labels
+from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import drawn_indices as drawn_indices
 from shapewright.analysis.hazards import dropped_results as dropped_results
@@ -39,6 +41,9 @@ from shapewright.analysis.hazards import repeated_layers as repeated_layers
 from shapewright.analysis.hazards import reused_tensors as reused_tensors
 from shapewright.analysis.hazards import row_indices as row_indices
 from shapewright.analysis.hazards import self_similarities as self_similarities
+from shapewright.analysis.hazards import (
+    separate_permutations as separate_permutations,
+)
 from shapewright.analysis.hazards import several_labels as several_labels
 from shapewright.analysis.hazards import single_scores as single_scores
 from shapewright.analysis.hazards import state_dicts as state_dicts

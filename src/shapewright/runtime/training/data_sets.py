@@ -95,6 +95,7 @@ class DataFacts:
         if key not in self.passes:
             self.passes[key] = _Pass(batches, place)
             self._look_at_weights(batches.loader, place)
+            self._look_at_workers(batches.loader, place)
 
     def note_batch(self, batches: Any, place: Place, trained: int) -> None:
         """Note a batch of a pass; `trained` counts backward passes and steps so far."""
@@ -125,6 +126,19 @@ class DataFacts:
         if count != size and size > 0:
             name = f"{type(loader.dataset).__name__} {count} {size}"
             self.meet("sampler-weights", place, None, name)
+
+    def _look_at_workers(self, loader: Any, place: Place) -> None:
+        """Note a stream that several workers read, with nothing that divides it."""
+        stream, workers = loader.dataset, loader.num_workers
+        if workers < 2 or loader.worker_init_fn is not None or not place[0]:
+            return
+        if not isinstance(stream, IterableDataset):
+            return
+        held = getattr(stream, "__dict__", {}).values()
+        if any(isinstance(value, torch.utils.data.Dataset) for value in held):
+            return  # which may divide itself
+        name = f"{type(stream).__name__} {workers}"
+        self.meet("stream-of-workers", place, None, name)
 
     def _note_order(self, loader: Any, place: Place) -> None:
         """Note a pass over a loader that puts its samples in a random order."""
