@@ -61,6 +61,7 @@ from shapewright.analysis.fixes.shared_objects import (
     suggest_part,
 )
 from shapewright.analysis.fixes.silent_edits import (
+    suggest_added_tensor,
     suggest_loss_of_each_class,
     suggest_no_state,
     suggest_old_order,
@@ -549,7 +550,7 @@ WAYS: dict[str, Suggest] = {
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
-    TERM_WITHOUT_GRAPH: suggest_scores_for_rounded,
+    TERM_WITHOUT_GRAPH: _combine(suggest_added_tensor, suggest_scores_for_rounded),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
     DRAWN_INDEX: suggest_rows,
