@@ -25,7 +25,7 @@ CODES = (
     "separate-draws", "state-not-resumed", "scheduler-of-replaced",
     "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
     "separate-permutations", "decay-swapped", "shared-transform",
-    "repeated-by-workers", "shuffled-order",
+    "repeated-by-workers", "shuffled-order", "seed-repeated",
 )  # fmt: skip
 
 RAISES = {

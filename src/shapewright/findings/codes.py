@@ -657,6 +657,9 @@ UNUSED_SPLIT = _mistake("unused-split",
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")
+SEED_REPEATED = _mistake("seed-repeated",
+    "a seed that is set again in each epoch, so that all draw the same",
+    "`torch.manual_seed` once, before the training")
 SHARED_TRANSFORM = _mistake("shared-transform",
     "a transform for each part of one data set: the last one is that of both",
     "`val_set.dataset = copy.copy(val_set.dataset)` before")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -158,3 +158,14 @@ def suggest_loader_in_order(
         if word.arg == "shuffle" and place is not None:
             edit = Edit(place[0].span(word.value), "False")
             yield Fix("fits", "`shuffle=False`", (edit,))
+
+
+def suggest_one_seed(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave out a seed that is set in each epoch."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    parent = text.parent(statement)
+    if isinstance(statement, ast.Expr) and len(getattr(parent, "body", [])) > 1:
+        written = join_lines(text.written(statement))
+        yield Fix("fits", f"`{written}` left out", (cut_lines(text, statement),))

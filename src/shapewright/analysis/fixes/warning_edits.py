@@ -19,6 +19,7 @@ from shapewright.analysis.fixes.data_edits import (
     suggest_loader_in_order,
     suggest_mean_of_features,
     suggest_one_permutation,
+    suggest_one_seed,
     suggest_own_data_set,
     suggest_swapped_factors,
 )
@@ -160,6 +161,7 @@ from shapewright.findings.codes import (
     SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
+    SEED_REPEATED,
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
     SHARED_TRANSFORM,
@@ -604,6 +606,7 @@ WAYS: dict[str, Suggest] = {
     COUNT_NOT_RESET: suggest_reset,
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: suggest_later_load,
+    SEED_REPEATED: suggest_one_seed,
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
