@@ -549,6 +549,9 @@ WEIGHTS_NOT_TIED = _hazard("weights-not-tied",
 SEVERAL_LABELS = _hazard("several-labels",
     "a cross entropy over classes that are decided one by one with a sigmoid",
     "`nn.BCEWithLogitsLoss()`", of_shapes=False)
+OTHER_PADDING = _hazard("other-padding",
+    "a mask of padding that compares tokens with the padding of another vocabulary",
+    "the padding index of the embedding of these tokens", of_shapes=False)
 SEPARATE_PERMUTATIONS = _hazard("separate-permutations",
     "inputs and targets that are shuffled by two different permutations",
     "one `torch.randperm` for both", of_shapes=False)

@@ -30,7 +30,7 @@ def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             assert isinstance(node, ast.Call)
             around = text.around(node, *LOOPS, ast.FunctionDef)
-            if around is None or not _trains_behind(text, around, node):
+            if around is None or not _has_pass_behind(text, around, node):
                 continue
             drawn = _find_draw(scene)
             if not drawn:
@@ -44,7 +44,7 @@ def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
             break
 
 
-def _trains_behind(text: SourceText, around: ast.AST, call: ast.Call) -> bool:
+def _has_pass_behind(text: SourceText, around: ast.AST, call: ast.Call) -> bool:
     """Return whether a backward pass follows a call in its loop or its function."""
     last = call.end_lineno or call.lineno
     calls = [
