@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import DataLoader, IterableDataset, _utils
+from torch.utils.data import DataLoader, Dataset, IterableDataset, _utils
 from torch.utils.data import sampler as samplers
 
 from shapewright.engine import nests
@@ -19,7 +19,7 @@ from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replace_attribute
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.items import check_items, note_lists, read_items
-from shapewright.runtime.loops.iterables import LoaderPass
+from shapewright.runtime.loops.iterables import LoaderPass, iter_items
 from shapewright.runtime.loops.loop_calls import iter_turns
 from shapewright.runtime.training.data_sets import watch_data_sets
 from shapewright.runtime.training.seeds import watch_seeds
@@ -392,5 +392,22 @@ def watch_loaders(stage: RehearsalState) -> Iterator[None]:
         replace_attribute(DataLoader, "__init__", built),
         replace_attribute(DataLoader, "__iter__", batches),
         replace_attribute(DataLoader, "__len__", length),
+        _replace_iteration(),
     ):
         yield
+
+
+@contextmanager
+def _replace_iteration() -> Iterator[None]:
+    """Give data sets without `__iter__` one within the block, which ends by their
+    length.
+    """
+    if "__iter__" in vars(Dataset):
+        yield
+        return
+    kind: Any = Dataset
+    kind.__iter__ = iter_items
+    try:
+        yield
+    finally:
+        del kind.__iter__

@@ -72,6 +72,28 @@ class Items(SkippableIterator):
         return self.at < len(self.items)
 
 
+def iter_items(dataset: Any) -> Iterator[Any]:
+    """Iterate over a data set that has items and no `__iter__`, to its length.
+
+    Python asks for items until one raises `IndexError`, which is no error of the
+    program; without a length it does so here, too.
+    """
+    try:
+        len(dataset)
+    except (TypeError, NotImplementedError):
+        return _iter_until_end(dataset)
+    return Items(dataset)
+
+
+def _iter_until_end(dataset: Any) -> Iterator[Any]:
+    for at in itertools.count():
+        try:
+            item = dataset[at]
+        except IndexError:
+            return
+        yield item
+
+
 class Counted(SkippableIterator):
     """`enumerate` of a skippable iterator, with the indices of a whole run."""
 
