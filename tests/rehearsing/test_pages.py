@@ -26,6 +26,7 @@ CODES = (
     "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
     "separate-permutations", "decay-swapped", "shared-transform",
     "repeated-by-workers", "shuffled-order", "seed-repeated",
+    "own-statistics",
 )  # fmt: skip
 
 RAISES = {

@@ -552,6 +552,9 @@ SEVERAL_LABELS = _hazard("several-labels",
 OTHER_PADDING = _hazard("other-padding",
     "a mask of padding that compares tokens with the padding of another vocabulary",
     "the padding index of the embedding of these tokens", of_shapes=False)
+OWN_STATISTICS = _hazard("own-statistics",
+    "rows for a test that are standardized by their own mean and deviation",
+    "the mean and the deviation of the rows for training", of_shapes=False)
 SEPARATE_PERMUTATIONS = _hazard("separate-permutations",
     "inputs and targets that are shuffled by two different permutations",
     "one `torch.randperm` for both", of_shapes=False)

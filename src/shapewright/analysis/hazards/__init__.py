@@ -33,6 +33,7 @@ from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
 from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
+from shapewright.analysis.hazards import own_statistics as own_statistics
 from shapewright.analysis.hazards import padding_masks as padding_masks
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
 from shapewright.analysis.hazards import policy_losses as policy_losses
