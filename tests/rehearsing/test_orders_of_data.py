@@ -138,6 +138,24 @@ RIGHT = {
         "    info = torch.utils.data.get_worker_info()\n"
         "    info.dataset.rows = info.dataset.rows // info.num_workers\n\n\n"
         "fit(DataLoader(Stream(20), 10, num_workers=2, worker_init_fn=divide))",
+    "drawn elsewhere":
+        "def draw():\n    return torch.rand(6), 1\n\n\n"
+        "class Draws(IterableDataset):\n"
+        "    def __iter__(self):\n"
+        "        for _ in range(20):\n"
+        "            yield draw()\n\n\n"
+        "fit(DataLoader(Draws(), 10, num_workers=2))",
+    "a source that may divide itself":
+        "class Source:\n"
+        "    def __iter__(self):\n"
+        "        return iter([(torch.zeros(6), 1)] * 20)\n\n\n"
+        "class Mapped(IterableDataset):\n"
+        "    def __init__(self):\n"
+        "        self.source = Source()\n\n"
+        "    def __iter__(self):\n"
+        "        for x, y in self.source:\n"
+        "            yield x * 2, y\n\n\n"
+        "fit(DataLoader(Mapped(), 10, num_workers=2))",
     "draws":
         "class Draws(IterableDataset):\n"
         "    def __iter__(self):\n"
@@ -152,6 +170,13 @@ RIGHT = {
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\n"
         "guesses, truths = predict(loader)\nright = (guesses == truths).sum()\n"
         "pairs = list(zip(rows.classes, guesses.tolist()))",
+    "one class":
+        TRAIN + "rows.first = 0\nloader = DataLoader(rows, 10, shuffle=True)\n"
+        "guesses, _ = predict(loader)\ncount = (guesses == rows.first).sum()",
+    "put back":
+        TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\n"
+        "guesses, order = predict(loader)\nguesses = guesses[order.argsort()]\n"
+        "right = (guesses == rows.targets).sum()",
     "another loader":
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\nfit(loader)\n"
         "plain = DataLoader(rows, 10)\nguesses, _ = predict(plain)\n"

@@ -18,7 +18,7 @@ from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact
 
 SCALES = PRODUCTS | {"mul_", "*=", "__imul__"}
-LARGEST = 0.1
+LARGEST = 0.06
 """Share of an average that an update keeps, if its factors are swapped."""
 CLOSE = 1e-6
 

@@ -28,6 +28,8 @@ def find_shared_transforms(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:
     """Yield the findings of one block of statements."""
+    if text.definitions("random_split") or text.definitions("Subset"):
+        return  # of the program itself, which may copy
     held: dict[str, tuple[ast.Assign, ast.expr]] = {}
     for statement in body:
         if not isinstance(statement, ast.Assign):

@@ -7,6 +7,7 @@ and what the collection is zipped with, compared with or written beside.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,8 +33,10 @@ SAME_ORDER = frozenset({
     "round", "sigmoid", "softmax", "exp", "astype", "item", "to",
 })  # fmt: skip
 """Calls after which rows are in the same order."""
-WITHOUT_ORDER = frozenset({"classes", "class_to_idx", "num_classes", "transform"})
+WITHOUT_ORDER = re.compile(r"class|vocab|column|feature|transform|token", re.I)
 """Attributes of data sets that are not of samples."""
+TRUTHS = re.compile(r"label|target|truth|tensors|^ys?$|answer", re.I)
+"""Attributes of data sets with which results are compared, one by one."""
 METRICS = ("_score", "_error", "confusion_matrix", "classification_report", "roc_curve")
 
 
@@ -223,9 +226,19 @@ def _find_meetings(
             sides = [node.left, *node.comparators]
         own = [side for side in sides if _is_in_order(side, results)]
         other = [side for side in sides if _is_of_data_set(side, loader)]
+        if isinstance(node, ast.Compare):
+            other = [side for side in other if TRUTHS.search(_get_attribute(side))]
         if own and other and isinstance(node, ast.expr):
             words = f"`{text.line_of(own[0])}`", f"`{text.line_of(other[0])}`"
             yield node, words
+
+
+def _get_attribute(node: ast.expr) -> str:
+    """Return the last attribute of a data set in an expression: `ids` of
+    `data.ids.tolist()`, without the methods that keep its order.
+    """
+    names = [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+    return next((name for name in names if name not in SAME_ORDER), "")
 
 
 def _is_of_data_set(node: ast.expr, loader: _Loader) -> bool:
@@ -242,7 +255,7 @@ def _is_of_data_set(node: ast.expr, loader: _Loader) -> bool:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         node = node.value
     written = get_dotted_name(node)
-    if written.rpartition(".")[2] in WITHOUT_ORDER:
+    if WITHOUT_ORDER.search(written.rpartition(".")[2]):
         return False
     wholes = [f"{name}.dataset" for name in loader.names]
     wholes += [loader.dataset] if loader.dataset else []

@@ -36,7 +36,7 @@ def find_repeated_streams(scene: RehearsalContext) -> Iterator[Finding]:
         for text in texts:
             name, count = met.name.split()
             reader = _find_reader(text, name) if text is not None else None
-            if text is None or reader is None or not _is_ending(reader):
+            if text is None or reader is None or not _is_ending(text, reader):
                 continue
             message = (
                 f"each of the {count} workers runs the whole `__iter__` of"
@@ -58,17 +58,31 @@ def _find_reader(text: SourceText, class_name: str) -> ast.FunctionDef | None:
     return None
 
 
-def _is_ending(reader: ast.FunctionDef) -> bool:
+def _is_ending(text: SourceText, reader: ast.FunctionDef) -> bool:
     """Return whether a stream has an end, draws none of its samples, and knows of no
     rank.
     """
     for node in ast.walk(reader):
-        if isinstance(node, ast.Name | ast.Attribute) and "rank" in get_last_name(node):
-            return False
         if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
             return False
-        if isinstance(node, ast.Call) and get_called_name(node) in DRAWS:
-            has_seed = any(word.arg == "generator" for word in node.keywords)
-            if not has_seed:
-                return False
-    return True
+        if isinstance(node, ast.Name | ast.Attribute) and "rank" in get_last_name(node):
+            return False
+    return not any(_is_drawing(part) for part in _list_called(text, reader))
+
+
+def _list_called(text: SourceText, reader: ast.FunctionDef) -> list[ast.AST]:
+    """Return the class of a stream, and the functions of the file that it calls."""
+    whole: ast.AST = text.around(reader, ast.ClassDef) or reader
+    names = {get_called_name(node) for node in ast.walk(whole)} - {""}
+    called = [node for name in names for _, node in text.functions(name)]
+    return [whole, *called]
+
+
+def _is_drawing(part: ast.AST) -> bool:
+    """Return whether a function draws at random, without a generator of its own."""
+    return any(
+        isinstance(node, ast.Call)
+        and get_called_name(node) in DRAWS
+        and all(word.arg != "generator" for word in node.keywords)
+        for node in ast.walk(part)
+    )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ITEMS = frozenset({"__getitem__", "__getitems__"})
 CHANGES = operators_with("is_arithmetic") | {"truediv"}
 """Calls whose result depends on what a tensor held before, without `_` or `__i`."""
+COLLECTIONS = (list, tuple, dict, set, frozenset, str, bytes, range, torch.Tensor)
 DEEPEST = 3
 """Data sets within data sets that are looked into."""
 
@@ -135,7 +136,7 @@ class DataFacts:
         if not isinstance(stream, IterableDataset):
             return
         held = getattr(stream, "__dict__", {}).values()
-        if any(isinstance(value, torch.utils.data.Dataset) for value in held):
+        if any(_is_source(value) for value in held):
             return  # which may divide itself
         name = f"{type(stream).__name__} {workers}"
         self.meet("stream-of-workers", place, None, name)
@@ -216,6 +217,13 @@ def _find_written_items(
         elif origin is not None:
             for out in outs:
                 writes.setdefault(out.storage.number, origin)
+
+
+def _is_source(value: Any) -> bool:
+    """Return whether a stream may read from an object that is no plain collection."""
+    is_array = type(value).__module__ == "numpy"
+    has_items = hasattr(type(value), "__iter__")
+    return has_items and not (isinstance(value, COLLECTIONS) or is_array)
 
 
 def _list_indices(indices: Any) -> list[int]:
