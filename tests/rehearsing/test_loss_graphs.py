@@ -48,6 +48,10 @@ QUIET = {
     "straight through": (
         "hard = logits + (logits.round() - logits).detach(); loss = hard.pow(2).mean()"
     ),
+    "written into": "rows = torch.zeros(16, 3).detach(); rows[:] = logits; "
+    "loss = F.cross_entropy(rows, labels)",
+    "written into decisions": "rows = logits.round(); rows[:, 0] = logits[:, 1]; "
+    "loss = rows.square().mean()",
     "beside itself": "loss = (logits - logits.round()).pow(2).mean()",
     "a floor of the data": "loss = (logits - x[:, :3].floor()).pow(2).mean()",
     "relu": "loss = task + 0.01 * F.relu(logits - limit).mean()",

@@ -88,6 +88,8 @@ def _find_flat_call(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         call = scene.maker(part)
         if part.is_leaf or call is None or len(seen) > MOST_CALLS:
             return None
+        if any(user.op.kind == "inplace" for user in scene.users.get(part.tensor, ())):
+            return None  # what was written into it has a gradient
         if call.name in FLAT:
             flat = flat or call
             continue
