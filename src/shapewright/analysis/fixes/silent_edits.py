@@ -1,5 +1,6 @@
 """Edits for mistakes of which a run shows nothing: weights that are not tied, rows in
-another order, numbers of samples that meet columns, losses of several labels.
+another order, numbers of samples that meet columns, losses of several labels, numbers
+that are added to a loss.
 """
 
 from __future__ import annotations
@@ -90,3 +91,34 @@ def suggest_no_state(
     if isinstance(node.args[1], ast.Name | ast.Attribute | ast.Tuple):
         new = f"{text.written(node.func)}({text.written(node.args[0])})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_added_tensor(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the tensor for a number that was read off it and added to a loss; the
+    number where else the name is read.
+    """
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is None or get_called_name(place[1]) != "item" or place[0] is not text:
+        return
+    call = place[1]
+    tensor: ast.expr = call
+    while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+        if tensor.func.attr not in ("item", "detach", "cpu") or tensor.args:
+            break
+        tensor = tensor.func.value
+    written = text.written(tensor)
+    edits = [Edit(text.span(call), written)]
+    statement, use = text.statement_of(call), node
+    if isinstance(statement, ast.Assign) and statement.value is call:
+        target = text.written(statement.targets[0])
+        summed = text.statement_of(use) if isinstance(use, ast.expr) else use
+        inside = {id(part) for part in ast.walk(summed)}
+        around = text.around(call, ast.FunctionDef) or text.tree
+        for part in ast.walk(around) if around is not None else ():
+            if not isinstance(part, ast.Name | ast.Attribute) or id(part) in inside:
+                continue
+            if isinstance(part.ctx, ast.Load) and text.written(part) == target:
+                edits.append(Edit(text.span(part), f"{target}.item()"))
+    yield Fix("fits", f"`{join_lines(written)}`", tuple(edits))
