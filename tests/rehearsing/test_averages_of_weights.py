@@ -16,7 +16,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 data = TensorDataset(torch.rand(64, 6))
-model, step, decay = nn.Linear(6, 4), 0, 0.99
+model, step, decay, rest = nn.Linear(6, 4), 0, 0.99, 0.01
 average = copy.deepcopy(model).requires_grad_(False)
 shadow = {{name: p.detach().clone() for name, p in model.named_parameters()}}
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -39,6 +39,8 @@ SWAPPED = {
     "data": PAIRS + "s.data = (1 - decay) * s.data + decay * p.data",
     "a dict": NAMES + "shadow[name] = decay * p.data + (1 - decay) * shadow[name]",
     "lerp": PAIRS + "s.lerp_(p.detach(), decay)",
+    "two statements": PAIRS + "s.mul_(1 - decay); s.add_(p.detach(), alpha=decay)",
+    "the rest named": PAIRS + "s.data.mul_(rest).add_(p.data, alpha=1 - rest)",
 }
 KEPT = {
     "in place": PAIRS + "s.mul_(decay).add_(p.data, alpha=1 - decay)",
@@ -56,6 +58,9 @@ KEPT = {
     "the model itself":
         PAIRS + "p.data.mul_(0.05).add_(s, alpha=0.95)",
     "half": PAIRS + "s.mul_(0.5).add_(p.data, alpha=0.5)",
+    "soft": PAIRS + "s.data.mul_(1 - rest).add_(p.data, alpha=rest)",
+    "copied by lerp": PAIRS + "s.lerp_(p.detach(), 1.0)",
+    "gradients": PAIRS + "s.mul_(rest).add_(p.grad, alpha=1 - rest)",
 }  # fmt: skip
 ROWS = {
     "by a method":
@@ -106,11 +111,23 @@ def test_other_products_are_quiet(name: str, tmp_path: Path) -> None:
     assert find_codes(tmp_path, FEATURES[name]) == []
 
 
-@pytest.mark.parametrize("name", ["in place", "copied", "data", "a dict"])
+SWAPPED_EDITS = {
+    "in place": "`decay` and `1 - decay` swapped",
+    "a product": "`decay` and `1 - decay` swapped",
+    "copied": "`decay` and `1 - decay` swapped",
+    "data": "`decay` and `1 - decay` swapped",
+    "a dict": "`decay` and `1 - decay` swapped",
+    "two statements": "`decay` and `1 - decay` swapped",
+    "the rest named": "`rest` and `1 - rest` swapped",
+    "lerp": "`1 - decay` as weight",
+}
+
+
+@pytest.mark.parametrize("name", SWAPPED_EDITS)
 def test_the_factors_are_swapped(name: str, tmp_path: Path) -> None:
     text = SCRIPT.format(body="", update=indent(SWAPPED[name], "    "))
     (finding,) = rehearsed(tmp_path, text).findings
-    assert finding.fixes[0].message == "`decay` and `1 - decay` swapped"
+    assert finding.fixes[0].message == SWAPPED_EDITS[name]
     assert finding.fixes[0].checked
     assert finding.fixes[0].edits
 

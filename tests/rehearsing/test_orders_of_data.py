@@ -11,6 +11,7 @@ from tests.rehearsing.rehearsed import rehearsed
 
 BEFORE = """\
 import copy
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import (
@@ -78,6 +79,20 @@ WRONG = {
         "inputs = inputs.index_select(0, torch.randperm(40)) / 2\n"
         "labels = labels.index_select(0, torch.randperm(40))\n"
         "fit((inputs[i:i + 10], labels[i:i + 10]) for i in range(0, 40, 10))"),
+    "orders of NumPy": ("separate-permutations",
+        "inputs = inputs[np.random.permutation(40)]\n"
+        "labels = labels[np.random.permutation(40)]\n"
+        "fit(DataLoader(TensorDataset(inputs[:30], labels[:30]), 10))"),
+    "orders of a generator": ("separate-permutations",
+        "rng = np.random.default_rng(0)\na = rng.permutation(40)\n"
+        "b = torch.from_numpy(rng.permutation(40))\n"
+        "fit(DataLoader(TensorDataset(inputs[a], labels[b]), 10))"),
+    "arrays": ("separate-permutations",
+        "inputs, labels = np.ones((40, 6), 'float32'), np.zeros(40, int)\n"
+        "inputs = inputs[np.random.permutation(40)]\n"
+        "labels = labels[np.random.permutation(40)]\n"
+        "pairs = TensorDataset(torch.from_numpy(inputs), torch.from_numpy(labels))\n"
+        "fit(DataLoader(pairs, 10))"),
     "transforms of parts": ("shared-transform",
         f"{SPLIT}\nfirst.dataset.transform = nn.Dropout()\n"
         f"second.dataset.transform = None\n{LATER}"),
@@ -85,6 +100,10 @@ WRONG = {
         "first = Subset(rows, range(30))\nsecond = Subset(rows, range(30, 40))\n"
         "first.dataset.transform = torch.sqrt\nloader = DataLoader(first, 10)\n"
         f"second.dataset.transform = torch.abs\n{LATER}"),
+    "with other lines between": ("shared-transform",
+        f"{SPLIT}\nfirst.dataset.transform = lambda x: x + torch.randn(6)\n"
+        "print(len(first))\n"
+        f"second.dataset.transform = lambda x: x\n{LATER}"),
     "workers": ("repeated-by-workers",
         "fit(DataLoader(Stream(20), 10, num_workers=2))"),
     "workers of a list": ("repeated-by-workers",
@@ -109,6 +128,29 @@ RIGHT = {
     "parts of one permutation":
         "order = torch.randperm(40)\na = order[:30]\n"
         "fit(DataLoader(TensorDataset(inputs[a], labels[order[:30]]), 10))",
+    "one permutation of NumPy":
+        "order = np.random.permutation(40)\n"
+        "fit(DataLoader(TensorDataset(inputs[order], labels[order]), 10))",
+    "one permutation of arrays":
+        "inputs, labels = np.ones((40, 6), 'float32'), np.zeros(40, int)\n"
+        "order = np.random.permutation(40)\n"
+        "inputs = inputs[order]\nlabels = labels[order]\n"
+        "pairs = TensorDataset(torch.from_numpy(inputs), torch.from_numpy(labels))\n"
+        "fit(DataLoader(pairs, 10))",
+    "an order in each epoch":
+        "for epoch in range(2):\n    order = np.random.permutation(40)\n"
+        "    fit([(inputs[order], labels[order])])",
+    "negatives":
+        "others = inputs\nothers = others[torch.randperm(40)]\n"
+        "inputs = inputs + 0 * others\n" + FIT,
+    "two sets in two orders":
+        "more = torch.rand(40, 6)\ninputs = inputs[torch.randperm(40)]\n"
+        "more = more[torch.randperm(40)]\nlabels = (inputs.sum(1) > 3).long()\n" + FIT,
+    "two arrays in two orders":
+        "one, two = np.ones((40, 6)), np.ones((40, 6))\n"
+        "one = one[np.random.permutation(40)]\ntwo = two[np.random.permutation(40)]\n"
+        "pairs = TensorDataset(torch.tensor(one).float(), labels)\n"
+        "fit(DataLoader(pairs, 10))",
     "shuffled twice":
         "a, b = torch.randperm(40), torch.randperm(40)\n"
         "fit(DataLoader(TensorDataset(inputs[a][b], labels[a][b]), 10))",
@@ -125,6 +167,14 @@ RIGHT = {
         f"{SPLIT}\nfor epoch in range(2):\n"
         "    first.dataset.transform = nn.Dropout()\n    fit(DataLoader(first, 10))\n"
         "    second.dataset.transform = None\n    fit(DataLoader(second, 10))",
+    "used between":
+        f"{SPLIT}\nfirst.dataset.transform = torch.sqrt\n"
+        "fit(DataLoader(first, 10))\nsecond.dataset.transform = torch.abs\n"
+        "fit(DataLoader(second, 10))",
+    "read between":
+        f"{SPLIT}\nfirst.dataset.transform = torch.sqrt\n"
+        "guesses, truths = predict(DataLoader(first, 10))\n"
+        "second.dataset.transform = torch.abs\nfit(DataLoader(second, 10))",
     "the same for both":
         f"{SPLIT}\nfirst.dataset.transform = torch.abs\n"
         f"second.dataset.transform = torch.abs\n{LATER}",
@@ -133,6 +183,20 @@ RIGHT = {
         "first.dataset.transform = torch.sqrt\n"
         f"second.dataset.transform = torch.abs\n{LATER}",
     "one worker": "fit(DataLoader(Stream(20), 10, num_workers=1))",
+    "no worker": "fit(DataLoader(Stream(20), 10))",
+    "a share by the worker's number":
+        "class Shared(Stream):\n"
+        "    def __iter__(self):\n"
+        "        info = torch.utils.data.get_worker_info()\n"
+        "        for row in range(info.id if info else 0, 20, 2):\n"
+        "            yield torch.full((6,), 1.0 * row), row % 3\n\n\n"
+        "fit(DataLoader(Shared(20), 10, num_workers=2))",
+    "drawn by NumPy":
+        "class Counts(IterableDataset):\n"
+        "    def __iter__(self):\n"
+        "        for row in np.random.poisson(3.0, size=20):\n"
+        "            yield torch.full((6,), 1.0 * row), row % 3\n\n\n"
+        "fit(DataLoader(Counts(), 10, num_workers=2))",
     "a share for each worker":
         "def divide(number):\n"
         "    info = torch.utils.data.get_worker_info()\n"
@@ -205,6 +269,8 @@ def test_what_looks_alike_is_quiet(name: str, tmp_path: Path) -> None:
 EDITS = {
     "two permutations": "`order = torch.randperm(40)` for both",
     "named permutations": "`a` for both",
+    "orders of NumPy": "`order = np.random.permutation(40)` for both",
+    "arrays": "`order = np.random.permutation(40)` for both",
     "transforms of parts": "`second.dataset = copy.copy(second.dataset)`",
     "zipped names": "`shuffle=False`",
 }

@@ -9,6 +9,7 @@ import pytest
 from tests.rehearsing.rehearsed import rehearsed
 
 BEFORE = """\
+import random
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -27,6 +28,11 @@ def fit(model, optimizer, loader):
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+
+
+def seed_all(seed):
+    random.seed(seed)
+    torch.manual_seed(seed)
 
 
 def fit_again(model, optimizer, loader):
@@ -51,6 +57,13 @@ WRONG = {
         "for epoch in range(3):\n    torch.manual_seed(0)\n"
         "    fit(model, optimizer, loader)",
     "in a function": "for epoch in range(3):\n    fit_again(model, optimizer, loader)",
+    "by a function":
+        "for epoch in range(3):\n    seed_all(SEED)\n    fit(model, optimizer, loader)",
+    "with its GPUs":
+        "for epoch in range(3):\n    torch.manual_seed(0)\n"
+        "    torch.cuda.manual_seed_all(0)\n    fit(model, optimizer, loader)",
+    "of GPUs": "for epoch in range(3):\n    torch.cuda.manual_seed_all(0)\n"
+        "    fit(model, optimizer, loader)",
     "of no shuffled loader":
         "for epoch in range(3):\n    torch.manual_seed(seed=SEED)\n"
         "    fit(model, optimizer, DataLoader(data, 8))",
@@ -64,6 +77,15 @@ RIGHT = {
     "an evaluation":
         "for epoch in range(3):\n    fit(model, optimizer, loader)\n"
         "    evaluate(model)",
+    "only once": "for epoch in range(3):\n    if epoch == 0:\n"
+        "        torch.manual_seed(0)\n    fit(model, optimizer, loader)",
+    "a generator": "for epoch in range(3):\n"
+        "    torch.Generator().manual_seed(0)\n    fit(model, optimizer, loader)",
+    "put back": "for epoch in range(3):\n    with torch.random.fork_rng():\n"
+        "        torch.manual_seed(0)\n        model(torch.randn(4, 6))\n"
+        "    fit(model, optimizer, loader)",
+    "an evaluation before": "for epoch in range(3):\n    evaluate(model)\n"
+        "    fit(model, optimizer, loader)",
     "several trainings":
         "for run in range(3):\n    torch.manual_seed(0)\n"
         "    fit(*build(), DataLoader(data, 8, shuffle=True))",

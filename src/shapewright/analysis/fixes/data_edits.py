@@ -12,7 +12,10 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import collect_names
+from shapewright.program.syntax_nodes import collect_names, get_called_name
+
+LERPS = frozenset({"lerp", "lerp_"})
+SEEDING = frozenset({"manual_seed", "manual_seed_all"})
 
 
 def suggest_one_permutation(
@@ -59,16 +62,26 @@ def suggest_swapped_factors(
     if not isinstance(node, ast.expr | ast.stmt):
         return
     statement = text.statement_of(node)
-    for rest in ast.walk(statement):
-        if not isinstance(rest, ast.BinOp) or not isinstance(rest.op, ast.Sub):
-            continue
-        whole = rest.left
-        if not isinstance(whole, ast.Constant) or whole.value != 1:
+    yield from _swap_weight(text, statement)
+    body = getattr(text.parent(statement), "body", [])
+    before = body[: body.index(statement)][-1:] if statement in body else []
+    for statements in ([statement], [*before, statement]):
+        parts = [part for whole in statements for part in ast.walk(whole)]
+        fixes = list(_swap_factors(text, parts))
+        yield from fixes
+        if fixes:
+            return
+
+
+def _swap_factors(text: SourceText, parts: list[ast.AST]) -> Iterator[Fix]:
+    """Suggest `decay` for `1 - decay`, where each stands once, and the reverse."""
+    for rest in parts:
+        if not isinstance(rest, ast.BinOp) or not _is_rest(rest):
             continue
         decay = text.written(rest.right)
         alone = [
             part
-            for part in ast.walk(statement)
+            for part in parts
             if isinstance(part, ast.expr)
             and part is not rest.right
             and text.written(part) == decay
@@ -81,6 +94,27 @@ def suggest_swapped_factors(
         if place == written[0] and isinstance(text.parent(alone[0]), ast.BinOp):
             edits = edits[0], Edit(edits[1].span, f"({written[1]})")
         yield Fix("fits", f"`{decay}` and `{written[1]}` swapped", edits)
+
+
+def _is_rest(node: ast.BinOp) -> bool:
+    """Return whether an expression is what is left of 1: `1 - decay`."""
+    is_whole = isinstance(node.left, ast.Constant) and node.left.value == 1
+    return is_whole and isinstance(node.op, ast.Sub)
+
+
+def _swap_weight(text: SourceText, statement: ast.stmt) -> Iterator[Fix]:
+    """Suggest `1 - decay` as the weight of `lerp`, or `decay` for it."""
+    for call in ast.walk(statement):
+        if not isinstance(call, ast.Call) or get_called_name(call) not in LERPS:
+            continue
+        words = [word.value for word in call.keywords if word.arg == "weight"]
+        for weight in (*call.args[-1:], *words)[-1:]:
+            new = f"1 - {text.written(weight)}"
+            if isinstance(weight, ast.BinOp) and _is_rest(weight):
+                new = text.written(weight.right)
+            elif not isinstance(weight, ast.Name | ast.Attribute):
+                return
+            yield Fix("fits", f"`{new}` as weight", (Edit(text.span(weight), new),))
 
 
 def _get_bracketed(text: SourceText, span: Span) -> Span:
@@ -163,9 +197,16 @@ def suggest_loader_in_order(
 def suggest_one_seed(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest to leave out a seed that is set in each epoch."""
+    """Suggest to leave out a seed that is set in each epoch, and that of the GPUs."""
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    parent = text.parent(statement)
-    if isinstance(statement, ast.Expr) and len(getattr(parent, "body", [])) > 1:
-        written = join_lines(text.written(statement))
-        yield Fix("fits", f"`{written}` left out", (cut_lines(text, statement),))
+    body: list[ast.stmt] = getattr(text.parent(statement), "body", [])
+    seeds = [
+        part
+        for part in body
+        if part is statement
+        or (isinstance(part, ast.Expr) and get_called_name(part.value) in SEEDING)
+    ]
+    if isinstance(statement, ast.Expr) and len(body) > len(seeds):
+        written = " and ".join(f"`{join_lines(text.written(part))}`" for part in seeds)
+        edits = tuple(cut_lines(text, part) for part in seeds)
+        yield Fix("fits", f"{written} left out", edits)

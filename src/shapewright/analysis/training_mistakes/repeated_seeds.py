@@ -14,8 +14,12 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import LOOPS, get_called_name
+from shapewright.record.report import Observation
 
 DRAWS = operators_with("is_random")
+SEEDING = frozenset({"manual_seed", "manual_seed_all"})
+KEEPING = frozenset({"fork_rng", "get_rng_state", "set_rng_state"})
+"""Functions that put the state of random numbers back."""
 DEEPEST = 3
 """Functions within functions that are looked into for a backward pass."""
 
@@ -23,25 +27,59 @@ DEEPEST = 3
 @looks_for(SEED_REPEATED)
 def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
     """Find seeds of a training that are set again between its steps."""
-    for met in scene.observations("seed-repeated"):
-        text = scene.program.text(met.place[0])
-        for node in text.near(met.place[1]) if text is not None else ():
-            if get_called_name(node) != "manual_seed" or text is None:
+    seen: set[object] = set()
+    met_seeds = list(scene.observations("seed-repeated"))
+    drawn = _find_draw(scene) if met_seeds and not _is_kept(scene) else ""
+    for met in met_seeds if drawn else ():
+        for text, call in _iter_seeding_calls(scene, met):
+            around = text.around(call, *LOOPS, ast.FunctionDef)
+            if around is None or not _has_pass_behind(text, around, call):
                 continue
-            assert isinstance(node, ast.Call)
-            around = text.around(node, *LOOPS, ast.FunctionDef)
-            if around is None or not _has_pass_behind(text, around, node):
-                continue
-            drawn = _find_draw(scene)
-            if not drawn:
-                continue
-            yield build_finding(
-                SEED_REPEATED,
-                f"the seed is set to {met.name} again in each epoch: all epochs draw"
-                f" the same {drawn}",
-                text.span(node),
-            )
+            if around not in seen:
+                seen.add(around)
+                yield build_finding(
+                    SEED_REPEATED,
+                    f"the seed is set to {met.name} again in each epoch: all epochs"
+                    f" draw the same {drawn}",
+                    text.span(call),
+                )
             break
+
+
+def _is_kept(scene: RehearsalContext) -> bool:
+    """Return whether a program puts the state of random numbers back somewhere."""
+    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    return any(
+        get_called_name(node) in KEEPING
+        for text in texts
+        if text is not None
+        for node in text.nodes
+    )
+
+
+def _iter_seeding_calls(
+    scene: RehearsalContext, met: Observation
+) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the call that sets a seed, and the call of a function that does no more,
+    as its name says.
+    """
+    names = SEEDING
+    for place in (met.place, met.other):
+        text = scene.program.text(place[0]) if place is not None else None
+        if place is None or text is None:
+            return
+        calls = [
+            node
+            for node in text.near(place[1])
+            if isinstance(node, ast.Call) and get_called_name(node) in names
+        ]
+        if not calls:
+            return
+        yield text, calls[0]
+        function = text.around(calls[0], ast.FunctionDef)
+        if function is None or "seed" not in function.name:
+            return
+        names = frozenset({function.name})
 
 
 def _has_pass_behind(text: SourceText, around: ast.AST, call: ast.Call) -> bool:

@@ -14,6 +14,12 @@ from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import get_called_name
 
+DEFINITIONS = (
+    ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass,
+)  # fmt: skip
+READING = frozenset({"next", "list", "fit"})
+"""Functions of others that read samples."""
+
 
 @looks_for(SHARED_TRANSFORM)
 def find_shared_transforms(scene: RehearsalContext) -> Iterator[Finding]:
@@ -32,8 +38,9 @@ def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:
         return  # of the program itself, which may copy
     held: dict[str, tuple[ast.Assign, ast.expr]] = {}
     for statement in body:
+        if _is_using(text, statement):
+            held.clear()  # the first one
         if not isinstance(statement, ast.Assign):
-            held.clear()  # what runs here may use the first one
             continue
         target = statement.targets[0]
         owner = target.value if isinstance(target, ast.Attribute) else None
@@ -58,6 +65,21 @@ def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:
                 (text.span(first), f"this `{name}` is never used"),
             )
         held[name] = statement, part
+
+
+def _is_using(text: SourceText, statement: ast.stmt) -> bool:
+    """Return whether a statement may read samples: not if it only defines, prints, or
+    assigns what no function of the program returns.
+    """
+    if isinstance(statement, DEFINITIONS):
+        return False
+    if isinstance(statement, ast.Expr):
+        is_text = isinstance(statement.value, ast.Constant)
+        return not is_text and get_called_name(statement.value) != "print"
+    called = {get_called_name(node) for node in ast.walk(statement)} - {""}
+    return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
+        name in READING or text.functions(name) for name in called
+    )
 
 
 def _is_of_same_set(text: SourceText, first: ast.expr, second: ast.expr) -> bool:

@@ -16,7 +16,11 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import REPEATED_BY_WORKERS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+)
 
 WORDS = ("worker_info", "worker_id")
 DRAWS = frozenset({
@@ -60,12 +64,13 @@ def _find_reader(text: SourceText, class_name: str) -> ast.FunctionDef | None:
 
 def _is_ending(text: SourceText, reader: ast.FunctionDef) -> bool:
     """Return whether a stream has an end, draws none of its samples, and knows of no
-    rank.
+    rank or shard.
     """
     for node in ast.walk(reader):
         if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
             return False
-        if isinstance(node, ast.Name | ast.Attribute) and "rank" in get_last_name(node):
+        is_name = isinstance(node, ast.Name | ast.Attribute)
+        if is_name and any(word in get_last_name(node) for word in ("rank", "shard")):
             return False
     return not any(_is_drawing(part) for part in _list_called(text, reader))
 
@@ -82,7 +87,7 @@ def _is_drawing(part: ast.AST) -> bool:
     """Return whether a function draws at random, without a generator of its own."""
     return any(
         isinstance(node, ast.Call)
-        and get_called_name(node) in DRAWS
+        and (get_called_name(node) in DRAWS or ".random." in get_dotted_name(node.func))
         and all(word.arg != "generator" for word in node.keywords)
         for node in ast.walk(part)
     )

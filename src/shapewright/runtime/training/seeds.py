@@ -15,7 +15,7 @@ from shapewright.runtime.training.schedulers import OptimizerFacts
 
 
 class Seeds:
-    """The calls of `torch.manual_seed`, by their place and seed."""
+    """The calls that seed torch or its GPUs, by their place and seed."""
 
     def __init__(self, facts: OptimizerFacts) -> None:
         self.facts = facts
@@ -31,7 +31,8 @@ class Seeds:
         now = len(self.facts.watched), self.facts.steps
         before = self.last.get((lines, seed), now)
         if before[0] == now[0] and before[1] < now[1]:
-            self.facts.meet("seed-repeated", self.facts.run.here(), None, str(seed))
+            caller = lines[1] if len(lines) > 1 else None
+            self.facts.meet("seed-repeated", lines[0], caller, str(seed))
         self.last[lines, seed] = now
 
 
@@ -47,5 +48,8 @@ def watch_seeds(seeds: Seeds) -> Iterator[None]:
 
         return manual_seed
 
-    with replace_attribute(torch, "manual_seed", make):
+    with (
+        replace_attribute(torch, "manual_seed", make),
+        replace_attribute(torch.cuda, "manual_seed_all", make),
+    ):
         yield
