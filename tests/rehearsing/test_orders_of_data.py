@@ -112,6 +112,12 @@ WRONG = {
         "        return iter([(torch.zeros(6), 1)] * 20)\n\n\n"
         "loader = DataLoader(dataset=Lines(), batch_size=5, num_workers=2)\n"
         "fit(loader)"),
+    "workers of shards": ("repeated-by-workers",
+        "class Shards(Stream):\n"
+        "    def __iter__(self):\n"
+        "        for shard in range(4):\n"
+        "            yield from [(torch.zeros(6), shard % 3)] * 5\n\n\n"
+        "fit(DataLoader(Shards(20), 10, num_workers=2))"),
     "zipped names": ("shuffled-order",
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\n"
         "guesses, _ = predict(loader)\n"
@@ -191,6 +197,14 @@ RIGHT = {
         "        for row in range(info.id if info else 0, 20, 2):\n"
         "            yield torch.full((6,), 1.0 * row), row % 3\n\n\n"
         "fit(DataLoader(Shared(20), 10, num_workers=2))",
+    "a shard of a library":
+        "class Shards(Stream):\n"
+        "    def __iter__(self):\n"
+        "        for row in self.rows.shard(2, 0):\n"
+        "            yield torch.full((6,), 1.0 * row), row % 3\n\n\n"
+        "class Library(list):\n"
+        "    shard = property(lambda self: lambda count, number: self[number::count])"
+        "\n\n\nfit(DataLoader(Shards(Library(range(20))), 10, num_workers=2))",
     "drawn by NumPy":
         "class Counts(IterableDataset):\n"
         "    def __iter__(self):\n"

@@ -64,13 +64,14 @@ def _find_reader(text: SourceText, class_name: str) -> ast.FunctionDef | None:
 
 def _is_ending(text: SourceText, reader: ast.FunctionDef) -> bool:
     """Return whether a stream has an end, draws none of its samples, and knows of no
-    rank or shard.
+    rank and takes no shard.
     """
     for node in ast.walk(reader):
         if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
             return False
-        is_name = isinstance(node, ast.Name | ast.Attribute)
-        if is_name and any(word in get_last_name(node) for word in ("rank", "shard")):
+        if get_called_name(node) == "shard" and not text.functions("shard"):
+            return False
+        if isinstance(node, ast.Name | ast.Attribute) and "rank" in get_last_name(node):
             return False
     return not any(_is_drawing(part) for part in _list_called(text, reader))
 
