@@ -39,6 +39,9 @@ WITHOUT_GRAPH = {
     ),
     "rounded": "loss = F.mse_loss(torch.round(logits.sigmoid()), x[:, :3])",
     "a rounded term": "loss = task + logits.sign().mean()",
+    "a number": "part = logits.square().mean().item(); loss = task + 0.1 * part",
+    "a number in place": "loss = task; loss += logits.square().mean().detach().item()",
+    "a number at once": "loss = 0.5 * logits.square().mean().item() + task",
     "subtracted": "loss = task; loss = loss - 0.2 * (logits.abs() < 1).float().mean()",
 }
 QUIET = {
@@ -54,6 +57,13 @@ QUIET = {
     "relu": "loss = task + 0.01 * F.relu(logits - limit).mean()",
     "a masked term": "loss = task + (logits * (logits > limit).float()).mean()",
     "detached": "loss = task + (logits.detach() > limit).float().mean()",
+    "a number of the data": "loss = task + x.square().mean().item()",
+    "a number as a factor": "loss = logits.square().mean() / task.item() + task",
+    "a number for the log": "loss = task; total = 0.0; total += task.item()",
+    "a number of itself": "loss = logits.square().mean() + task; "
+    "loss = loss + task.item()",
+    "a number without a graph": "score = task.detach() * 2; "
+    "loss = task + 0.0 * score.item()",
     "a constant": "loss = task + 0.1 * torch.tensor(3.0)",
     "of the data": "loss = task + (x > 0).float().mean()",
     "where": "loss = torch.where(logits > 0, logits, -logits).mean() + task",

@@ -24,6 +24,9 @@ CODES = (
     "statistics-not-frozen", "statistics-not-copied", "item-written",
     "separate-draws", "state-not-resumed", "scheduler-of-replaced",
     "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
+    "separate-permutations", "decay-swapped", "shared-transform",
+    "repeated-by-workers", "shuffled-order", "seed-repeated",
+    "own-statistics",
 )  # fmt: skip
 
 RAISES = {

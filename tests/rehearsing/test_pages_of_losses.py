@@ -73,6 +73,12 @@ AROUND = {
     "inverted-integers": ("model = nn.Linear(6, 2)\n" + MODEL, "", ""),
     "same-tensor-kept": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "weights-not-tied": ("model = Reader()\n" + MODEL, "", ""),
+    "other-padding": (
+        "model = nn.Embedding(vocab, 8, padding_idx=0)\n" + MODEL,
+        "",
+        "",
+    ),
+    "centred-axis": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "several-labels": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
     "unshifted-target": ("model = Reader()\n" + MODEL, "", ""),
     "unrelated-noise": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),

@@ -42,6 +42,10 @@ WRONG = {
         "log_p = scores.log_softmax(1); loss = -log_p[:, y].mean()",
         "`log_p[torch.arange(len(log_p)), y]`",
     ),
+    "of all batches": (
+        "kept = [scores.log_softmax(1)[:, y]]; loss = -torch.cat(kept).mean()",
+        "",
+    ),
     "a column of rows": (
         "loss = ((scores[:, y] - reward.unsqueeze(1)) ** 2).mean()",
         "",
@@ -67,6 +71,8 @@ RIGHT = {
     "a softmax over all":
         "loss = ((scores[:, y] * reward).softmax(1) @ scores).mean()",
     "rows": "loss = (scores[y] ** 2).mean()",
+    "joined pairs":
+        "loss = F.cross_entropy(torch.cat([scores[:, y]]), torch.arange(len(y)))",
 }  # fmt: skip
 
 

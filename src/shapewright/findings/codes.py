@@ -552,6 +552,21 @@ WEIGHTS_NOT_TIED = _hazard("weights-not-tied",
 SEVERAL_LABELS = _hazard("several-labels",
     "a cross entropy over classes that are decided one by one with a sigmoid",
     "`nn.BCEWithLogitsLoss()`", of_shapes=False)
+OTHER_PADDING = _hazard("other-padding",
+    "a mask of padding that compares tokens with the padding of another vocabulary",
+    "the padding index of the embedding of these tokens", of_shapes=False)
+OWN_STATISTICS = _hazard("own-statistics",
+    "rows for a test that are standardized by their own mean and deviation",
+    "the mean and the deviation of the rows for training", of_shapes=False)
+SEPARATE_PERMUTATIONS = _hazard("separate-permutations",
+    "inputs and targets that are shuffled by two different permutations",
+    "one `torch.randperm` for both", of_shapes=False)
+DECAY_SWAPPED = _hazard("decay-swapped",
+    "an average of weights whose decay multiplies the new weights",
+    "`average.mul_(decay).add_(weight, alpha=1 - decay)`", of_shapes=False)
+CENTRED_AXIS = _hazard("centred-axis",
+    "a covariance of features that takes the mean over the features of each sample",
+    "`x - x.mean(0, keepdim=True)`", of_shapes=False)
 VARIANCE_AS_SCALE = _hazard("variance-as-scale",
     "noise scaled by `exp` of a log-variance: a variance, not a deviation",
     "`torch.exp(0.5 * logvar)`", of_shapes=False)
@@ -651,24 +666,21 @@ UNUSED_SPLIT = _mistake("unused-split",
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")
+SEED_REPEATED = _mistake("seed-repeated",
+    "a seed that is set again in each epoch, so that all draw the same",
+    "`torch.manual_seed` once, before the training")
+SHARED_TRANSFORM = _mistake("shared-transform",
+    "a transform for each part of one data set: the last one is that of both",
+    "`val_set.dataset = copy.copy(val_set.dataset)` before")
+REPEATED_BY_WORKERS = _mistake("repeated-by-workers",
+    "an `IterableDataset` that each worker of the loader reads as a whole",
+    "a share for each worker, by `get_worker_info()`")
+SHUFFLED_ORDER = _mistake("shuffled-order",
+    "results of a shuffled loader beside what is in the order of the data set",
+    "`shuffle=False` for the loader that predicts")
 SEPARATE_DRAWS = _mistake("separate-draws",
     "an image and its mask that are flipped or turned by separate random draws",
     "one draw for both")
-SHUFFLED_APART = _mistake("shuffled-apart",
-    "samples and labels of one data set that are each put into an order of their own",
-    "one order for both")
-SHARED_TRANSFORM = _mistake("shared-transform",
-    "parts of one data set that are each given a transform: the last one is for all",
-    "a data set for each part")
-ITEMS_OF_EVERY_WORKER = _mistake("items-of-every-worker",
-    "an `IterableDataset` of which every worker of a loader yields all items",
-    "a share for each: `torch.utils.data.get_worker_info()`")
-SAME_DRAWS = _mistake("same-draws",
-    "a seed that is set again in each epoch, so that all epochs draw the same numbers",
-    "set it once, in front of the training")
-SWAPPED_AVERAGE = _mistake("swapped-average",
-    "an average of a model's weights that is nearly the weights of the last step",
-    "exchange the two factors")
 STATE_NOT_RESUMED = _mistake("state-not-resumed",
     "a checkpoint with the state of an optimizer that resuming never loads",
     "`optimizer.load_state_dict(checkpoint[\"optimizer\"])`")

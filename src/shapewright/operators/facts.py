@@ -136,6 +136,7 @@ MEANINGS = {
     # along a dim
     "adds_up_elements": "returns the sum or the mean of elements",
     "reduces_dims": "reduces dims to one value",
+    "measures_spread": "returns a deviation or a variance",
     "reduces_in_loops": "reduces a dim, as a loop over it may do",
     "accumulates": "accumulates elements along a dim",
     "normalizes_along_dim": "divides elements among those of a dim",

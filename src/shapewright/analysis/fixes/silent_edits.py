@@ -1,6 +1,6 @@
 """Edits for mistakes of which a run shows nothing: weights that are not tied, rows in
-another order, numbers of samples that meet columns, losses of several labels, seeds
-that are set again, factors of an average that are exchanged.
+another order, numbers of samples that meet columns, losses of several labels, numbers
+that are added to a loss.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.hazards.tied_weights import find_copied_pair
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -94,51 +93,32 @@ def suggest_no_state(
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
-def suggest_no_seed(
+def suggest_added_tensor(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest an epoch without the seed that is set again."""
-    if isinstance(node, ast.expr) and isinstance(text.parent(node), ast.Expr):
-        statement = text.statement_of(node)
-        body = getattr(text.parent(statement), "body", [])
-        if len(body) > 1:
-            message = f"no `{text.written(node)}`"
-            yield Fix("fits", message, (cut_lines(text, statement),))
-
-
-def suggest_exchanged_factors(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `average.mul_(decay).add_(weight, alpha=1 - decay)` where the two factors
-    of an average are exchanged.
+    """Suggest the tensor for a number that was read off it and added to a loss; the
+    number where else the name is read.
     """
-    calls = [n for n in text.near(node.lineno) if isinstance(n, ast.Call)
-             ] if isinstance(node, ast.expr | ast.stmt) else []  # fmt: skip
-    kept = [c.args[0] for c in calls if get_called_name(c) == "mul_" and c.args]
-    taken = [word.value for c in calls if get_called_name(c) == "add_"
-             for word in c.keywords if word.arg == "alpha"]  # fmt: skip
-    if kept and taken:
-        pair = text.written(taken[0]), text.written(kept[0])
-        edits = tuple(
-            Edit(text.span(place), new)
-            for place, new in zip((kept[0], taken[0]), pair, strict=True)
-        )
-        message = f"`mul_({pair[0]})` and `alpha={pair[1]}`"
-        yield Fix("fits", message, edits)
-
-
-def suggest_shared_order(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest one order for samples and labels that are shuffled apart."""
-    first = next((place.span for place in finding.related), None)
-    other = text.node(first) if first is not None else None
-    if not isinstance(node, ast.Assign) or not isinstance(other, ast.Assign):
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is None or get_called_name(place[1]) != "item" or place[0] is not text:
         return
-    places = [statement.value for statement in (other, node)]
-    if not all(isinstance(place, ast.Subscript) for place in places):
-        return
-    indices = [place.slice for place in places if isinstance(place, ast.Subscript)]
-    order = write_before(text, other, f"order = {text.written(indices[0])}")
-    edits = [order, *(Edit(text.span(index), "order") for index in indices)]
-    yield Fix("fits", f"`order = {text.written(indices[0])}` for both", tuple(edits))
+    call = place[1]
+    tensor: ast.expr = call
+    while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+        if tensor.func.attr not in ("item", "detach", "cpu") or tensor.args:
+            break
+        tensor = tensor.func.value
+    written = text.written(tensor)
+    edits = [Edit(text.span(call), written)]
+    statement, use = text.statement_of(call), node
+    if isinstance(statement, ast.Assign) and statement.value is call:
+        target = text.written(statement.targets[0])
+        summed = text.statement_of(use) if isinstance(use, ast.expr) else use
+        inside = {id(part) for part in ast.walk(summed)}
+        around = text.around(call, ast.FunctionDef) or text.tree
+        for part in ast.walk(around) if around is not None else ():
+            if not isinstance(part, ast.Name | ast.Attribute) or id(part) in inside:
+                continue
+            if isinstance(part.ctx, ast.Load) and text.written(part) == target:
+                edits.append(Edit(text.span(part), f"{target}.item()"))
+    yield Fix("fits", f"`{join_lines(written)}`", tuple(edits))

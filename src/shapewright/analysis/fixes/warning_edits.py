@@ -15,6 +15,14 @@ from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     resize_producer,
 )
+from shapewright.analysis.fixes.data_edits import (
+    suggest_loader_in_order,
+    suggest_mean_of_features,
+    suggest_one_permutation,
+    suggest_one_seed,
+    suggest_own_data_set,
+    suggest_swapped_factors,
+)
 from shapewright.analysis.fixes.index_edits import suggest_rows
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.label_edits import (
@@ -55,13 +63,11 @@ from shapewright.analysis.fixes.shared_objects import (
     suggest_part,
 )
 from shapewright.analysis.fixes.silent_edits import (
-    suggest_exchanged_factors,
+    suggest_added_tensor,
     suggest_loss_of_each_class,
-    suggest_no_seed,
     suggest_no_state,
     suggest_old_order,
     suggest_rows_for_samples,
-    suggest_shared_order,
     suggest_tied_weight,
 )
 from shapewright.analysis.fixes.step_edits import (
@@ -106,12 +112,14 @@ from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
     BATCH_AXIS,
     BUILT_IN_FORWARD,
+    CENTRED_AXIS,
     CLIPPED_AFTER_STEP,
     CLIPPED_SCALED,
     COMPARED_SCORES,
     COUNT_NOT_READ,
     COUNT_NOT_RESET,
     COUNT_OVER_BATCHES,
+    DECAY_SWAPPED,
     DIAGONAL_ONLY,
     DRAWN_INDEX,
     DROPOUT_ALWAYS_ON,
@@ -150,21 +158,22 @@ from shapewright.findings.codes import (
     PARAMETER_REPEATED,
     REPEATED_LAYER,
     RESULT_DROPPED,
-    SAME_DRAWS,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
     SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
     SCHEDULER_UNIT,
+    SEED_REPEATED,
+    SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
-    SHUFFLED_APART,
+    SHARED_TRANSFORM,
+    SHUFFLED_ORDER,
     SINGLE_CLASS,
     STATE_NOT_RESUMED,
     STATE_OF_OTHER_SAMPLES,
     STATISTICS_NOT_COPIED,
     STATISTICS_NOT_FROZEN,
     SUM_AFTER_LOOP,
-    SWAPPED_AVERAGE,
     TEACHER_WITH_GRAPH,
     TERM_WITHOUT_GRAPH,
     TRAINED_IN_EVAL_MODE,
@@ -531,9 +540,6 @@ def _suggest_arrow(
 WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _combine(suggest_rows_for_samples, _suggest_equal_ranks),
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
-    SAME_DRAWS: suggest_no_seed,
-    SWAPPED_AVERAGE: suggest_exchanged_factors,
-    SHUFFLED_APART: suggest_shared_order,
     WEIGHTS_NOT_TIED: suggest_tied_weight,
     SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: _suggest_equal_shapes,
@@ -549,7 +555,7 @@ WAYS: dict[str, Suggest] = {
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
-    TERM_WITHOUT_GRAPH: suggest_scores_for_rounded,
+    TERM_WITHOUT_GRAPH: _combine(suggest_added_tensor, suggest_scores_for_rounded),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
     DRAWN_INDEX: suggest_rows,
@@ -603,5 +609,11 @@ WAYS: dict[str, Suggest] = {
     COUNT_NOT_RESET: suggest_reset,
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: suggest_later_load,
+    SEED_REPEATED: suggest_one_seed,
+    SEPARATE_PERMUTATIONS: suggest_one_permutation,
+    DECAY_SWAPPED: suggest_swapped_factors,
+    CENTRED_AXIS: suggest_mean_of_features,
+    SHARED_TRANSFORM: suggest_own_data_set,
+    SHUFFLED_ORDER: suggest_loader_in_order,
 }
 """What suggests edits, by the code of a warning."""

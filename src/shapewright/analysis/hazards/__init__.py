@@ -12,11 +12,13 @@ from functools import lru_cache
 from shapewright.analysis.explanations import strip_numbers
 from shapewright.analysis.hazards import anew_modules as anew_modules
 from shapewright.analysis.hazards import attention_masks as attention_masks
+from shapewright.analysis.hazards import averaged_weights as averaged_weights
 from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import class_labels as class_labels
+from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import drawn_indices as drawn_indices
 from shapewright.analysis.hazards import dropped_results as dropped_results
@@ -31,6 +33,8 @@ from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
 from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
+from shapewright.analysis.hazards import own_statistics as own_statistics
+from shapewright.analysis.hazards import padding_masks as padding_masks
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
 from shapewright.analysis.hazards import policy_losses as policy_losses
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
@@ -39,6 +43,9 @@ from shapewright.analysis.hazards import repeated_layers as repeated_layers
 from shapewright.analysis.hazards import reused_tensors as reused_tensors
 from shapewright.analysis.hazards import row_indices as row_indices
 from shapewright.analysis.hazards import self_similarities as self_similarities
+from shapewright.analysis.hazards import (
+    separate_permutations as separate_permutations,
+)
 from shapewright.analysis.hazards import several_labels as several_labels
 from shapewright.analysis.hazards import single_scores as single_scores
 from shapewright.analysis.hazards import state_dicts as state_dicts

@@ -13,6 +13,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_terms,
     iter_losses,
 )
+from shapewright.analysis.hazards.number_terms import find_number_terms
 from shapewright.analysis.hazards.siamese_losses import find_pulled_targets
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
@@ -46,7 +47,10 @@ MOST_CALLS = 4_000
 
 @looks_for(TERM_WITHOUT_GRAPH)
 def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
-    """Find terms of a loss that follow from a comparison of what a model returned."""
+    """Find terms of a loss that follow from a comparison of what a model returned, or
+    are numbers that were read.
+    """
+    yield from find_number_terms(scene)
     seen: set[int] = set()
     spans: set[Span | None] = set()
     for loss in iter_losses(scene):

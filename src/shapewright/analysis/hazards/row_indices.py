@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import ALL_LOSSES, ARITHMETIC, HazardContext
+from shapewright.analysis.hazards.loss_terms import JOINS
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.view_axes import get_items
@@ -63,20 +64,22 @@ def _find_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
     """Return the first call that takes the result for one number per row; None where
     all pairs are wanted.
     """
-    shape = call.op.outputs[0].shape
-    waiting, first = [call.op.outputs[0].tensor], None
+    waiting, first = [call.op.outputs[0]], None
     for _ in range(FARTHEST):
         if not waiting:
             break
-        tensor = waiting.pop(0)
-        for user in scene.users.get(tensor, ()):
-            out = user.op.outputs[0].shape
-            if _is_met_by_rows(user, tensor, call.dims[1][0][0].root):
+        fact = waiting.pop(0)
+        for user in scene.users.get(fact.tensor, ()):
+            out = user.op.outputs[0]
+            if user.name in JOINS:  # those of all batches
+                waiting.append(out)
+                continue
+            if _is_met_by_rows(user, fact.tensor, call.dims[1][0][0].root):
                 first = first or user
-            elif user.name not in ALONG - PAIRWISE or out not in (shape, ()):
+            elif user.name not in ALONG - PAIRWISE or out.shape not in (fact.shape, ()):
                 return None
-            if out == shape:
-                waiting.append(user.op.outputs[0].tensor)
+            if out.shape == fact.shape:
+                waiting.append(out)
     return first
 
 

@@ -13,7 +13,6 @@ from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )
 from shapewright.analysis.training_mistakes import counters as counters
-from shapewright.analysis.training_mistakes import data_order as data_order
 from shapewright.analysis.training_mistakes import data_sets as data_sets
 from shapewright.analysis.training_mistakes import (
     forgotten_parameters as forgotten_parameters,
@@ -31,11 +30,15 @@ from shapewright.analysis.training_mistakes import out_of_memory as out_of_memor
 from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
+from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import schedules as schedules
-from shapewright.analysis.training_mistakes import seeds as seeds
 from shapewright.analysis.training_mistakes import (
-    swapped_averages as swapped_averages,
+    shared_data_sets as shared_data_sets,
 )
+from shapewright.analysis.training_mistakes import (
+    shuffled_results as shuffled_results,
+)
+from shapewright.analysis.training_mistakes import worker_copies as worker_copies
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.codes import TIMEOUT, list_lookers
 from shapewright.findings.finding import Finding

@@ -20,6 +20,9 @@ from shapewright.analysis.training_mistakes.graph_keepers import (
     is_storing,
 )
 from shapewright.analysis.training_mistakes.growth import add_growth
+from shapewright.analysis.training_mistakes.kept_statistics import (
+    find_kept_statistics,
+)
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -59,6 +62,8 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         )
         yield add_growth(scene, finding, met.other)
     yield from _find_growing(scene, seen)
+    if not seen:
+        yield from find_kept_statistics(scene)
 
 
 def _find_growing(scene: RehearsalContext, seen: set[Place]) -> Iterator[Finding]:

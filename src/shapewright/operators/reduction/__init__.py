@@ -33,6 +33,7 @@ FACTS = {
         mean sum max min amax amin std var prod logsumexp norm any all median nanmean
         nansum quantile mode count_nonzero vector_norm
     """,
+    "measures_spread": "std var std_mean var_mean",
     "reduces_in_loops": "sum mean amax amin",
     "accumulates": "cumsum cumprod logcumsumexp cummax cummin",
     "normalizes_along_dim": "softmax log_softmax softmin",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ITEMS = frozenset({"__getitem__", "__getitems__"})
 CHANGES = operators_with("is_arithmetic") | {"truediv"}
 """Calls whose result depends on what a tensor held before, without `_` or `__i`."""
+COLLECTIONS = (list, tuple, dict, set, frozenset, str, bytes, range, torch.Tensor)
 DEEPEST = 3
 """Data sets within data sets that are looked into."""
 
@@ -95,6 +96,7 @@ class DataFacts:
         if key not in self.passes:
             self.passes[key] = _Pass(batches, place)
             self._look_at_weights(batches.loader, place)
+            self._look_at_workers(batches.loader, place)
 
     def note_batch(self, batches: Any, place: Place, trained: int) -> None:
         """Note a batch of a pass; `trained` counts backward passes and steps so far."""
@@ -125,6 +127,19 @@ class DataFacts:
         if count != size and size > 0:
             name = f"{type(loader.dataset).__name__} {count} {size}"
             self.meet("sampler-weights", place, None, name)
+
+    def _look_at_workers(self, loader: Any, place: Place) -> None:
+        """Note a stream that several workers read, with nothing that divides it."""
+        stream, workers = loader.dataset, loader.num_workers
+        if workers < 2 or loader.worker_init_fn is not None or not place[0]:
+            return
+        if not isinstance(stream, IterableDataset):
+            return
+        held = getattr(stream, "__dict__", {}).values()
+        if any(_is_source(value) for value in held):
+            return  # which may divide itself
+        name = f"{type(stream).__name__} {workers}"
+        self.meet("stream-of-workers", place, None, name)
 
     def _note_order(self, loader: Any, place: Place) -> None:
         """Note a pass over a loader that puts its samples in a random order."""
@@ -202,6 +217,13 @@ def _find_written_items(
         elif origin is not None:
             for out in outs:
                 writes.setdefault(out.storage.number, origin)
+
+
+def _is_source(value: Any) -> bool:
+    """Return whether a stream may read from an object that is no plain collection."""
+    is_array = type(value).__module__ == "numpy"
+    has_items = hasattr(type(value), "__iter__")
+    return has_items and not (isinstance(value, COLLECTIONS) or is_array)
 
 
 def _list_indices(indices: Any) -> list[int]:

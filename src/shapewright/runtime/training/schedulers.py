@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.training.story import Meet, ProgramRun
 
 
-class _OptimizerFacts(Protocol):
+class OptimizerFacts(Protocol):
     """What is known of the optimizers of a run."""
 
     run: ProgramRun
@@ -38,7 +38,7 @@ class _Scheduler:
 class Schedulers:
     """The schedulers of a run, and the optimizers whose learning rates they change."""
 
-    def __init__(self, facts: _OptimizerFacts) -> None:
+    def __init__(self, facts: OptimizerFacts) -> None:
         self.facts = facts
         self.built: list[_Scheduler] = []
 

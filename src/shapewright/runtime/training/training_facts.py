@@ -19,6 +19,7 @@ from shapewright.runtime.training.norm_statistics import NormStatistics
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
 from shapewright.runtime.training.scaled_losses import ScaledLosses
 from shapewright.runtime.training.schedulers import Schedulers
+from shapewright.runtime.training.seeds import Seeds
 from shapewright.runtime.training.story import format_file
 from shapewright.runtime.training.thawed_parameters import ThawedParameters
 
@@ -79,6 +80,7 @@ class Facts:
         self.scaled = ScaledLosses(run, self.meet)
         self.schedulers = Schedulers(self)
         self.thawed = ThawedParameters(run)
+        self.seeds = Seeds(self)
         self.blocks = Blocks(self)
         self.steps = 0  # of all optimizers
 

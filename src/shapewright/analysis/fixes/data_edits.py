@@ -1,0 +1,212 @@
+"""Edits for data that lost its order, for data sets that are shared, and for averages
+of weights and of features that are taken the other way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import cut_lines, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import collect_names, get_called_name
+
+LERPS = frozenset({"lerp", "lerp_"})
+SEEDING = frozenset({"manual_seed", "manual_seed_all"})
+
+
+def suggest_one_permutation(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest one permutation for two tensors whose rows belong together."""
+    other = program.node(finding.related[0].span) if finding.related else None
+    indices = [_get_index(part) for part in (other[1] if other else None, node)]
+    if other is None or other[0] is not text or None in indices:
+        return
+    first, second = (index for index in indices if index is not None)
+    if isinstance(first, ast.Name) and isinstance(second, ast.Name):
+        new = text.written(first)
+        yield Fix("fits", f"`{new}` for both", (Edit(text.span(second), new),))
+    elif isinstance(first, ast.Call) and isinstance(second, ast.Call):
+        places = [text.statement_of(part) for part in (other[1], second)]
+        if text.parent(places[0]) is not text.parent(places[1]):
+            return
+        taken = {name for n in text.nodes for name in collect_names(n)}
+        name = next(n for n in ("order", "permutation", "row_order") if n not in taken)
+        drawn = f"{name} = {text.written(first)}"
+        earlier = min(places, key=lambda place: place.lineno)
+        edits = (
+            write_before(text, earlier, drawn),
+            Edit(text.span(first), name),
+            Edit(text.span(second), name),
+        )
+        yield Fix("fits", f"`{join_lines(drawn)}` for both", edits)
+
+
+def _get_index(node: ast.AST | None) -> ast.expr | None:
+    """Return the index by which an expression chooses rows, or None."""
+    if isinstance(node, ast.Subscript):
+        return node.slice
+    if isinstance(node, ast.Call) and len(node.args) == 2:
+        return node.args[1]  # `x.index_select(0, order)`
+    return None
+
+
+def suggest_swapped_factors(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `decay` and `1 - decay` in each other's place."""
+    if not isinstance(node, ast.expr | ast.stmt):
+        return
+    statement = text.statement_of(node)
+    yield from _swap_weight(text, statement)
+    body = getattr(text.parent(statement), "body", [])
+    before = body[: body.index(statement)][-1:] if statement in body else []
+    for statements in ([statement], [*before, statement]):
+        parts = [part for whole in statements for part in ast.walk(whole)]
+        fixes = list(_swap_factors(text, parts))
+        yield from fixes
+        if fixes:
+            return
+
+
+def _swap_factors(text: SourceText, parts: list[ast.AST]) -> Iterator[Fix]:
+    """Suggest `decay` for `1 - decay`, where each stands once, and the reverse."""
+    for rest in parts:
+        if not isinstance(rest, ast.BinOp) or not _is_rest(rest):
+            continue
+        decay = text.written(rest.right)
+        alone = [
+            part
+            for part in parts
+            if isinstance(part, ast.expr)
+            and part is not rest.right
+            and text.written(part) == decay
+        ]
+        if len(alone) != 1:
+            continue
+        written = text.span(rest), text.written(rest)
+        place = _get_bracketed(text, written[0])
+        edits = Edit(place, decay), Edit(text.span(alone[0]), text.at(place))
+        if place == written[0] and isinstance(text.parent(alone[0]), ast.BinOp):
+            edits = edits[0], Edit(edits[1].span, f"({written[1]})")
+        yield Fix("fits", f"`{decay}` and `{written[1]}` swapped", edits)
+
+
+def _is_rest(node: ast.BinOp) -> bool:
+    """Return whether an expression is what is left of 1: `1 - decay`."""
+    is_whole = isinstance(node.left, ast.Constant) and node.left.value == 1
+    return is_whole and isinstance(node.op, ast.Sub)
+
+
+def _swap_weight(text: SourceText, statement: ast.stmt) -> Iterator[Fix]:
+    """Suggest `1 - decay` as the weight of `lerp`, or `decay` for it."""
+    for call in ast.walk(statement):
+        if not isinstance(call, ast.Call) or get_called_name(call) not in LERPS:
+            continue
+        words = [word.value for word in call.keywords if word.arg == "weight"]
+        for weight in (*call.args[-1:], *words)[-1:]:
+            new = f"1 - {text.written(weight)}"
+            if isinstance(weight, ast.BinOp) and _is_rest(weight):
+                new = text.written(weight.right)
+            elif not isinstance(weight, ast.Name | ast.Attribute):
+                return
+            yield Fix("fits", f"`{new}` as weight", (Edit(text.span(weight), new),))
+
+
+def _get_bracketed(text: SourceText, span: Span) -> Span:
+    """Return the span of an expression with the brackets around it, if it has some and
+    they are not those of a call.
+    """
+    line = text.lines[span.line - 1]
+    before, behind = span.column - 2, span.end_column - 1
+    if span.line != span.end_line or before < 0 or behind >= len(line):
+        return span
+    called = before > 0 and (line[before - 1].isalnum() or line[before - 1] in "_)]")
+    if line[before] != "(" or line[behind] != ")" or called:
+        return span
+    return Span(span.file, span.line, before + 1, span.line, behind + 2)
+
+
+def suggest_mean_of_features(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the mean over dim 0, for all means of the same text that take dim 1."""
+    edits = [edit for call in text.nodes for edit in _find_mean_dim(text, call, node)]
+    if edits:
+        yield Fix("fits", "the mean over dim 0", tuple(edits))
+
+
+def _find_mean_dim(text: SourceText, call: ast.AST, like: ast.AST) -> Iterator[Edit]:
+    """Yield the edit of the dim of a mean in the same function as another mean."""
+    if not isinstance(call, ast.Call) or not isinstance(like, ast.Call):
+        return
+    if text.around(call, ast.FunctionDef) is not text.around(like, ast.FunctionDef):
+        return
+    if text.written(call.func).rpartition(".")[2] != "mean":
+        return
+    dims = [*call.args, *(word.value for word in call.keywords if word.arg == "dim")]
+    for argument in dims:
+        if text.written(argument) in ("1", "-1"):
+            yield Edit(text.span(argument), "0")
+
+
+def suggest_own_data_set(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a copy of the data set for the part that is set last."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    owner = target.value if isinstance(target, ast.Attribute) else None
+    if not isinstance(owner, ast.Attribute) or not isinstance(node, ast.stmt):
+        return
+    whole = text.written(owner)
+    new = f"{whole} = copy.copy({whole})"
+    edits = [write_before(text, node, new)]
+    imports = [
+        n for n in text.nodes
+        if isinstance(n, ast.Import) and any(a.name == "copy" for a in n.names)
+    ]  # fmt: skip
+    first = next(
+        (n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)), None
+    )
+    if first is not None and isinstance(first, ast.ImportFrom):
+        is_future = first.module == "__future__"
+        later = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+        first = later[1] if is_future and len(later) > 1 else first
+    if not imports:
+        if first is None:
+            return
+        edits.append(write_before(text, first, "import copy"))
+    yield Fix("fits", f"`{new}`", tuple(edits))
+
+
+def suggest_loader_in_order(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `shuffle=False` for the loader whose results are put in order."""
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    for word in place[1].keywords if place is not None else ():
+        if word.arg == "shuffle" and place is not None:
+            edit = Edit(place[0].span(word.value), "False")
+            yield Fix("fits", "`shuffle=False`", (edit,))
+
+
+def suggest_one_seed(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave out a seed that is set in each epoch, and that of the GPUs."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    body: list[ast.stmt] = getattr(text.parent(statement), "body", [])
+    seeds = [
+        part
+        for part in body
+        if part is statement
+        or (isinstance(part, ast.Expr) and get_called_name(part.value) in SEEDING)
+    ]
+    if isinstance(statement, ast.Expr) and len(body) > len(seeds):
+        written = " and ".join(f"`{join_lines(text.written(part))}`" for part in seeds)
+        edits = tuple(cut_lines(text, part) for part in seeds)
+        yield Fix("fits", f"{written} left out", edits)

@@ -1,0 +1,83 @@
+"""Find covariances of features that are centred over the features of each sample.
+
+A product of rows with each other is right of any centring: that is a similarity. So the
+samples must be what the product sums over, and the features what the mean was over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import find_base
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.findings.codes import CENTRED_AXIS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+MATRIX_PRODUCTS = frozenset({"matmul", "mm", "@", "__matmul__", "__rmatmul__"})
+TRANSPOSES = operators_with("transposes_dims") | {"t", "T", "mT", "adjoint"}
+DIFFERENCES = operators_with("subtracts")
+FARTHEST = 4
+
+
+@looks_for(CENTRED_AXIS)
+def find_other_centring(scene: HazardContext) -> Iterator[Finding]:
+    """Find `c.t() @ c` of features from which the mean of each sample was taken."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in MATRIX_PRODUCTS or len(call.op.inputs) != 2:
+            continue
+        (left, is_turned), (right, is_right_turned) = (
+            _find_untransposed(scene, fact) for fact in call.op.inputs
+        )
+        if left.tensor != right.tensor or not is_turned or is_right_turned:
+            continue
+        mean = _find_mean_of_rows(scene, left)
+        if mean is None or not left.requires_grad or mean.op.span in seen:
+            continue
+        if not scene.is_batch(scene.flow.of(mean.op.inputs[0])[0]):
+            continue
+        seen.add(mean.op.span)
+        rows, features = left.shape
+        message = (
+            f"a covariance of {features} features takes the mean of each over the"
+            f" {rows} samples, dim 0; this is the mean over the features of each sample"
+        )
+        words = "the product sums over the samples"
+        yield scene.finding(CENTRED_AXIS, mean.op, message, (call.op, words))
+
+
+def _find_untransposed(scene: HazardContext, fact: Fact) -> tuple[Fact, bool]:
+    """Return the matrix that a tensor is, or the transpose of, and whether it is."""
+    is_turned = False
+    for _ in range(FARTHEST):
+        call = scene.maker(fact)
+        if call is None or call.name not in TRANSPOSES or len(call.op.inputs) != 1:
+            break
+        fact, is_turned = call.op.inputs[0], not is_turned
+    return fact, is_turned
+
+
+def _find_mean_of_rows(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the mean over dim 1 that was taken from a matrix, or None."""
+    call = scene.maker(fact)
+    if call is None or call.name not in DIFFERENCES or len(call.op.inputs) != 2:
+        return None
+    for at in (0, 1):
+        whole, part = call.op.inputs[at], call.op.inputs[1 - at]
+        mean = scene.maker(find_base(scene, part, {"[]"}))
+        if mean is None or mean.name != "mean" or len(whole.shape) != 2:
+            continue
+        if mean.op.inputs[0].tensor != whole.tensor:
+            continue
+        gone = find_reduced_dims(mean)
+        maker = scene.maker(whole)
+        is_centred = maker is not None and (
+            maker.name in DIFFERENCES or maker.name == "batch_norm"
+        )
+        if gone is not None and list(gone) == [1] and not is_centred:
+            return mean
+    return None

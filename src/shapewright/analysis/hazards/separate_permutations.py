@@ -1,0 +1,187 @@
+"""Find inputs and targets that are shuffled by two different permutations.
+
+Which rows a tensor takes is known from the run. NumPy shuffles its arrays unseen: there
+two statements beside each other must draw an order each, and a later call must take
+both arrays as samples and labels.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
+from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.view_axes import get_items
+from shapewright.findings.codes import SEPARATE_PERMUTATIONS, looks_for
+from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+)
+from shapewright.record.ops import Fact
+
+MOST = 1_000
+"""Calls before a loss that are looked at."""
+DRAWS = frozenset({"randperm", "permutation"})
+TENSORS = operators_with("takes_program_data") | {"array"}
+"""Functions that make a tensor of an array."""
+PAIRING = frozenset({"TensorDataset", "zip", *ALL_LOSSES})
+"""Functions that take samples and their labels."""
+
+
+@looks_for(SEPARATE_PERMUTATIONS)
+def find_separate_permutations(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses whose targets were put in another random order than their inputs."""
+    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    if not any(draw in text.text for text in texts if text for draw in DRAWS):
+        return
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in ALL_LOSSES or len(call.op.inputs) < 2:
+            continue
+        prediction, target = call.op.inputs[:2]
+        if call.op.span in seen or target.requires_grad or not prediction.requires_grad:
+            continue
+        seen.add(call.op.span)
+        of_target = _find_orders(scene, target)
+        of_inputs = _find_orders(scene, prediction) if of_target else {}
+        if not of_inputs or of_target.keys() & of_inputs.keys():
+            continue
+        own, other = next(iter(of_target.values())), next(iter(of_inputs.values()))
+        if own.op.span is None or own.op.span in seen or _count(own) != _count(other):
+            continue
+        seen.add(own.op.span)
+        names = scene.words(other.op)[0], scene.words(own.op)[0]
+        message = (
+            f"{names[0]} and {names[1]} are shuffled by two different permutations: the"
+            " rows of one no longer belong to the rows of the other"
+        )
+        yield scene.finding(
+            SEPARATE_PERMUTATIONS,
+            own.op,
+            message,
+            (other.op, f"{names[0]} is shuffled here"),
+            (call.op, "the loss takes their rows together"),
+        )
+    for text in texts:
+        if text is not None:
+            yield from _find_shuffled_arrays(scene, text)
+
+
+def _count(call: OperatorCall) -> int:
+    """Return the number of rows of what a call puts in another order."""
+    return call.op.inputs[0].shape[0]
+
+
+def _find_orders(scene: HazardContext, fact: Fact) -> dict[object, OperatorCall]:
+    """Return the calls that put all rows of the data of a tensor in a random order, by
+    the permutation's tensor or the call that draws it.
+    """
+    orders: dict[object, OperatorCall] = {}
+    for call in find_ancestors(scene, fact, MOST).values():
+        rows = _find_permutation(scene, call)
+        if rows is not None:
+            orders.setdefault(rows, call)
+    return orders
+
+
+def _find_permutation(scene: HazardContext, call: OperatorCall) -> object:
+    """Return the tensor of the permutation by which a call chooses rows, or the call
+    that draws it, or None.
+    """
+    if not call.op.inputs or not call.op.inputs[0].shape:
+        return None
+    if call.op.inputs[0].requires_grad:
+        return None
+    place = scene.program.node(call.op.span) if call.name == "[]" else None
+    if place is not None and isinstance(place[1], ast.Subscript):
+        drawn = _find_draw(place[0], place[1].slice)
+        if drawn is not None and get_called_name(drawn) == "permutation":
+            same = call.op.outputs[0].shape == call.op.inputs[0].shape
+            return drawn if same else None
+    if len(call.op.inputs) != 2:
+        return None
+    if call.name == "[]":
+        items = get_items(call)
+        if items is not None and items[:1] != ("tensor",):
+            return None
+    elif call.name != "index_select" or call.given(1, "dim") != 0:
+        return None
+    base = find_base(scene, call.op.inputs[1], {"[]"})
+    maker = scene.maker(base)
+    if maker is None or maker.name != "randperm":
+        return None
+    return base.tensor if base.shape == call.op.inputs[0].shape[:1] else None
+
+
+def _find_draw(text: SourceText, index: ast.expr) -> ast.expr | None:
+    """Return the only call that draws the order by which an index chooses, or None."""
+    if isinstance(index, ast.Name | ast.Attribute):
+        values = find_defining(text, get_last_name(index))
+        index = values[0] if len(values) == 1 else index
+    while get_called_name(index) in TENSORS and isinstance(index, ast.Call):
+        if not index.args:
+            return None
+        index = index.args[0]
+    return index if get_called_name(index) in DRAWS else None
+
+
+def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Finding]:
+    """Find arrays, of which a run knows no rows, that are put into an order each and
+    taken as samples and labels.
+    """
+    known = {call.op.span for call in scene.calls if call.name == "[]"}
+    shuffled: list[tuple[ast.Assign, str, ast.expr]] = []
+    for node in text.nodes:
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        value, name = node.value, get_dotted_name(node.targets[0])
+        if not isinstance(value, ast.Subscript) or text.span(value) in known:
+            continue
+        drawn = _find_draw(text, value.slice)
+        if drawn is not None and name and name == get_dotted_name(value.value):
+            shuffled.append((node, name, drawn))
+    for at, (first, name, drawn) in enumerate(shuffled):
+        for second, other, again in shuffled[at + 1 :]:
+            is_beside = text.parent(first) is text.parent(second)
+            if name == other or drawn is again or not is_beside:
+                continue
+            taken = _find_pairing(text, second, name, other)
+            if taken is not None:
+                places = text.span(first.value), text.span(taken)
+                yield Finding(
+                    SEPARATE_PERMUTATIONS,
+                    "warning",
+                    f"`{name}` and `{other}` are shuffled by two different"
+                    " permutations: the rows of one no longer belong to the rows of"
+                    " the other",
+                    text.span(second.value),
+                    related=(
+                        Related(places[0], f"`{name}` is shuffled here"),
+                        Related(places[1], "their rows are taken together here"),
+                    ),
+                )
+
+
+def _find_pairing(
+    text: SourceText, after: ast.stmt, name: str, other: str
+) -> ast.Call | None:
+    """Return a later call that takes both of two arrays, each alone, as samples and
+    labels.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) not in PAIRING:
+            continue
+        parts = [
+            {get_dotted_name(n) for n in ast.walk(part)} & {name, other}
+            for part in node.args[:2]
+        ]
+        is_pair = len(parts) == 2 and all(len(part) == 1 for part in parts)
+        if node.lineno > after.lineno and is_pair and parts[0] != parts[1]:
+            return node
+    return None

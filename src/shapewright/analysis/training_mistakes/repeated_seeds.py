@@ -1,0 +1,121 @@
+"""Find seeds that are set anew in each epoch, so that all draw the same numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import SEED_REPEATED, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import LOOPS, get_called_name
+from shapewright.record.report import Observation
+
+DRAWS = operators_with("is_random")
+SEEDING = frozenset({"manual_seed", "manual_seed_all"})
+KEEPING = frozenset({"fork_rng", "get_rng_state", "set_rng_state"})
+"""Functions that put the state of random numbers back."""
+DEEPEST = 3
+"""Functions within functions that are looked into for a backward pass."""
+
+
+@looks_for(SEED_REPEATED)
+def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find seeds of a training that are set again between its steps."""
+    seen: set[object] = set()
+    met_seeds = list(scene.observations("seed-repeated"))
+    drawn = _find_draw(scene) if met_seeds and not _is_kept(scene) else ""
+    for met in met_seeds if drawn else ():
+        for text, call in _iter_seeding_calls(scene, met):
+            around = text.around(call, *LOOPS, ast.FunctionDef)
+            if around is None or not _has_pass_behind(text, around, call):
+                continue
+            if around not in seen:
+                seen.add(around)
+                yield build_finding(
+                    SEED_REPEATED,
+                    f"the seed is set to {met.name} again in each epoch: all epochs"
+                    f" draw the same {drawn}",
+                    text.span(call),
+                )
+            break
+
+
+def _is_kept(scene: RehearsalContext) -> bool:
+    """Return whether a program puts the state of random numbers back somewhere."""
+    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    return any(
+        get_called_name(node) in KEEPING
+        for text in texts
+        if text is not None
+        for node in text.nodes
+    )
+
+
+def _iter_seeding_calls(
+    scene: RehearsalContext, met: Observation
+) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the call that sets a seed, and the call of a function that does no more,
+    as its name says.
+    """
+    names = SEEDING
+    for place in (met.place, met.other):
+        text = scene.program.text(place[0]) if place is not None else None
+        if place is None or text is None:
+            return
+        calls = [
+            node
+            for node in text.near(place[1])
+            if isinstance(node, ast.Call) and get_called_name(node) in names
+        ]
+        if not calls:
+            return
+        yield text, calls[0]
+        function = text.around(calls[0], ast.FunctionDef)
+        if function is None or "seed" not in function.name:
+            return
+        names = frozenset({function.name})
+
+
+def _has_pass_behind(text: SourceText, around: ast.AST, call: ast.Call) -> bool:
+    """Return whether a backward pass follows a call in its loop or its function."""
+    last = call.end_lineno or call.lineno
+    calls = [
+        node
+        for node in ast.walk(around)
+        if isinstance(node, ast.Call) and node.lineno > last
+    ]
+    return any(_has_pass(text, node, 0) for node in calls)
+
+
+def _has_pass(text: SourceText, call: ast.Call, depth: int) -> bool:
+    """Return whether a call is a backward pass, or its function has one."""
+    name = get_called_name(call)
+    if name == "backward":
+        return True
+    if depth == DEEPEST or not name:
+        return False
+    return any(
+        _has_pass(text, inner, depth + 1)
+        for _, function in text.functions(name)
+        for inner in ast.walk(function)
+        if isinstance(inner, ast.Call) and get_called_name(inner) != name
+    )
+
+
+def _find_draw(scene: RehearsalContext) -> str:
+    """Return what a training draws at random, or an empty string."""
+    ops = scene.program.trace.ops
+    first = next((op.index for op in ops if op.name.endswith("backward")), len(ops))
+    for op in ops[first:]:
+        name = op.name.rpartition(".")[2]
+        if name in DRAWS:
+            return "masks of dropout" if "dropout" in name else "numbers"
+    if any(True for _ in scene.observations("shuffled")):
+        return "order of samples"
+    return ""

@@ -1,0 +1,119 @@
+"""Find parts of one data set that are given a transform each: the last one wins."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import SHARED_TRANSFORM, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import get_called_name
+
+DEFINITIONS = (
+    ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass,
+)  # fmt: skip
+READING = frozenset({"next", "list", "fit"})
+"""Functions of others that read samples."""
+
+
+@looks_for(SHARED_TRANSFORM)
+def find_shared_transforms(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find attributes of a data set that are set through two of its parts."""
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        for node in text.nodes if text is not None else ():
+            for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
+                if text is not None and isinstance(body, list):
+                    yield from _find_pairs(text, body)
+
+
+def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:
+    """Yield the findings of one block of statements."""
+    if text.definitions("random_split") or text.definitions("Subset"):
+        return  # of the program itself, which may copy
+    held: dict[str, tuple[ast.Assign, ast.expr]] = {}
+    for statement in body:
+        if _is_using(text, statement):
+            held.clear()  # the first one
+        if not isinstance(statement, ast.Assign):
+            continue
+        target = statement.targets[0]
+        owner = target.value if isinstance(target, ast.Attribute) else None
+        if len(statement.targets) != 1 or not isinstance(target, ast.Attribute):
+            continue
+        if not isinstance(owner, ast.Attribute) or owner.attr != "dataset":
+            continue
+        part, name = owner.value, target.attr
+        if name in held and _is_of_same_set(text, held[name][1], part):
+            first, other = held[name]
+            if text.written(first.value) == text.written(statement.value):
+                continue
+            written = text.written(other), text.written(part)
+            message = (
+                f"`{written[0]}` and `{written[1]}` are parts of one data set, so this"
+                f" also replaces the `{name}` of `{written[0]}`"
+            )
+            yield build_finding(
+                SHARED_TRANSFORM,
+                message,
+                text.span(statement),
+                (text.span(first), f"this `{name}` is never used"),
+            )
+        held[name] = statement, part
+
+
+def _is_using(text: SourceText, statement: ast.stmt) -> bool:
+    """Return whether a statement may read samples: not if it only defines, prints, or
+    assigns what no function of the program returns.
+    """
+    if isinstance(statement, DEFINITIONS):
+        return False
+    if isinstance(statement, ast.Expr):
+        is_text = isinstance(statement.value, ast.Constant)
+        return not is_text and get_called_name(statement.value) != "print"
+    called = {get_called_name(node) for node in ast.walk(statement)} - {""}
+    return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
+        name in READING or text.functions(name) for name in called
+    )
+
+
+def _is_of_same_set(text: SourceText, first: ast.expr, second: ast.expr) -> bool:
+    """Return whether two expressions are different parts of one data set."""
+    names = text.written(first), text.written(second)
+    if names[0] == names[1] or not isinstance(first, ast.Name | ast.Attribute):
+        return False
+    for node in text.nodes:
+        if not isinstance(node, ast.Assign):
+            continue
+        written = [text.written(target) for target in node.targets]
+        if any(f"{name}.dataset" in written for name in names):
+            return False  # a copy of its own
+    wholes = [_find_whole(text, name) for name in names]
+    return wholes[0] is not None and wholes[0] == wholes[1]
+
+
+def _find_whole(text: SourceText, name: str) -> object:
+    """Return what stands for the data set that a name is a part of, or None."""
+    wholes: list[object] = []
+    for value in find_defining(text, name.rpartition(".")[2]):
+        if get_called_name(value) == "Subset" and isinstance(value, ast.Call):
+            whole = value.args[0] if value.args else None
+            is_named = isinstance(whole, ast.Name | ast.Attribute)
+            wholes.append(text.written(whole) if is_named and whole else None)
+        else:
+            wholes.append(None)
+    for node in text.nodes:
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Tuple | ast.List):
+            continue
+        if name in [text.written(element) for element in target.elts]:
+            is_split = get_called_name(node.value) == "random_split"
+            wholes.append(node if is_split else None)
+    return wholes[0] if len(wholes) == 1 else None

@@ -1,0 +1,262 @@
+"""Find results of a shuffled loader that are put beside what is in another order.
+
+The run knows which loops go through a shuffled loader; the text says what they collect,
+and what the collection is zipped with, compared with or written beside.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import SHUFFLED_ORDER, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_dotted_name,
+    get_last_line,
+)
+
+KEEPING = frozenset({"append", "extend"})
+SAME_ORDER = operators_with(
+    "concatenates", "joins_tensors", "regroups_dims", "computes_each_element",
+    "returns_python_value", "returns_indices", "takes_program_data", "moves_device",
+    "normalizes_along_dim",
+) | {"array", "list", "tuple", "astype", "squeeze"}  # fmt: skip
+"""Calls after which rows are in the same order."""
+WITHOUT_ORDER = re.compile(r"class|vocab|column|feature|transform|token", re.I)
+"""Attributes of data sets that are not of samples."""
+TRUTHS = re.compile(r"label|target|truth|tensors|^ys?$|answer", re.I)
+"""Attributes of data sets with which results are compared, one by one."""
+METRICS = ("_score", "_error", "confusion_matrix", "classification_report", "roc_curve")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    """How the text calls a loader and its data set."""
+
+    names: frozenset[str]
+    dataset: str
+
+
+@looks_for(SHUFFLED_ORDER)
+def find_shuffled_results(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find collected results of a shuffled loader that meet the data set's order."""
+    seen: set[object] = set()
+    for met in scene.observations("shuffled"):
+        text = scene.program.text(met.place[0])
+        loader = _find_loader(scene, met.other) if met.other is not None else None
+        if text is None or loader is None or met.other is None:
+            continue
+        for loop in text.for_loops(met.place[1]):
+            for results, scope in _find_results(text, loop, loader):
+                for node, words in _find_meetings(text, scope, results, loader):
+                    if node in seen:
+                        continue
+                    seen.add(node)
+                    yield build_finding(
+                        SHUFFLED_ORDER,
+                        f"{words[0]} is in the order in which a shuffled loader drew"
+                        f" the samples, and {words[1]} in that of the data set",
+                        text.span(node),
+                        (
+                            scene.span(met.other, "DataLoader"),
+                            "this loader has `shuffle=True`",
+                        ),
+                        (text.span(loop.iter), "the results are collected here"),
+                    )
+
+
+def _find_loader(scene: RehearsalContext, place: tuple[str, int]) -> _Loader | None:
+    """Return the names of a loader that is built on a line, and of its data set."""
+    text = scene.program.text(place[0])
+    for node in text.near(place[1]) if text is not None else ():
+        if get_called_name(node) != "DataLoader" or not isinstance(node, ast.Call):
+            continue
+        words = {word.arg: word.value for word in node.keywords}
+        dataset = node.args[0] if node.args else words.get("dataset")
+        assert text is not None
+        statement = text.statement_of(node)
+        if not isinstance(statement, ast.Assign) or statement.value is not node:
+            return None
+        names = frozenset(text.written(target) for target in statement.targets)
+        whole = get_dotted_name(dataset) if dataset is not None else ""
+        return _Loader(names, whole)
+    return None
+
+
+def _find_results(
+    text: SourceText, loop: ast.For, loader: _Loader
+) -> Iterator[tuple[set[str], ast.AST]]:
+    """Yield names of what a loop collects in its order, each with the scope that has
+    them: that of the loop, or one that calls its function with the loader.
+    """
+    kept = {name for node in ast.walk(loop) for name in [_get_kept(node)] if name}
+    function = text.around(loop, ast.FunctionDef)
+    scope: ast.AST | None = function or text.tree
+    if not kept or scope is None:
+        return
+    looped = _get_looped(loop)
+    place = _get_place(function, looped) if function is not None else None
+    if function is None or place is None:
+        if looped in loader.names:
+            yield _follow(scope, kept, loop), scope
+        return
+    kept = _follow(function, kept, loop)
+    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or get_called_name(call) != function.name:
+            continue
+        loaders = [*call.args[place : place + 1]]
+        loaders += [word.value for word in call.keywords if word.arg == looped]
+        if not loaders or text.written(loaders[0]) not in loader.names:
+            continue
+        around = text.around(call, ast.FunctionDef) or text.tree
+        statement = text.statement_of(call)
+        if around is None or len(returned) != 1 or returned[0] is None:
+            continue
+        if not isinstance(statement, ast.Assign) or statement.value is not call:
+            continue
+        names = _get_assigned(statement.targets[0], returned[0], kept)
+        if names:
+            yield _follow(around, names, statement), around
+
+
+def _get_kept(node: ast.AST) -> str:
+    """Return the list to which a call adds, or an empty string."""
+    if not isinstance(node, ast.Call) or get_called_name(node) not in KEEPING:
+        return ""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return owner.id if isinstance(owner, ast.Name) else ""
+
+
+def _get_looped(loop: ast.For) -> str:
+    """Return the name of what a loop goes through: `x` of `enumerate(tqdm(x))`."""
+    node: ast.expr = loop.iter
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return get_dotted_name(node)
+
+
+def _get_place(function: ast.FunctionDef, name: str) -> int | None:
+    """Return the position of a parameter in calls of a function, without `self`."""
+    names = [argument.arg for argument in function.args.args]
+    names = names[1:] if names[:1] == ["self"] else names
+    return names.index(name) if name in names else None
+
+
+def _get_assigned(target: ast.expr, value: ast.expr, kept: set[str]) -> set[str]:
+    """Return the names that are assigned what was collected."""
+    if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple):
+        if len(value.elts) != len(target.elts):
+            return set()
+        names: set[str] = set()
+        for part, source in zip(target.elts, value.elts, strict=True):
+            names |= _list_names(part) if _is_in_order(source, kept) else set()
+        return names
+    return _list_names(target) if _is_in_order(value, kept) else set()
+
+
+def _list_names(target: ast.expr) -> set[str]:
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _is_in_order(value: ast.expr, kept: set[str]) -> bool:
+    """Return whether an expression has the rows of a collection in the same order."""
+    if isinstance(value, ast.Name):
+        return value.id in kept
+    if isinstance(value, ast.Call):
+        if get_called_name(value) not in SAME_ORDER:
+            return False
+        owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+        parts = [*value.args[:1], *([owner] if owner is not None else [])]
+        return any(_is_in_order(part, kept) for part in parts)
+    if isinstance(value, ast.Compare):
+        return _is_in_order(value.left, kept) and not any(
+            collect_names(part) & kept for part in value.comparators
+        )
+    return False
+
+
+def _follow(scope: ast.AST, names: set[str], after: ast.stmt) -> set[str]:
+    """Return the names, and those that are assigned the same rows further down."""
+    names = set(names)
+    last = get_last_line(after)
+    assignments = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign) and node.lineno > last
+    ]
+    for node in sorted(assignments, key=lambda node: node.lineno):
+        if len(node.targets) == 1:
+            assigned = _list_names(node.targets[0])
+            if _is_in_order(node.value, names):
+                names |= assigned
+            else:
+                names -= assigned
+    return names
+
+
+def _find_meetings(
+    text: SourceText, scope: ast.AST, results: set[str], loader: _Loader
+) -> Iterator[tuple[ast.expr, tuple[str, str]]]:
+    """Yield the expressions in which results meet what the data set has in order."""
+    for node in ast.walk(scope):
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            name = get_called_name(node)
+            is_metric = name.endswith(METRICS) or name in METRICS
+            is_table = name == "DataFrame" and node.args
+            if name == "zip" or is_metric:
+                sides = list(node.args)
+            elif is_table and isinstance(node.args[0], ast.Dict):
+                sides = list(node.args[0].values)
+        elif isinstance(node, ast.Compare) and isinstance(
+            node.ops[0], ast.Eq | ast.NotEq
+        ):
+            sides = [node.left, *node.comparators]
+        own = [side for side in sides if _is_in_order(side, results)]
+        other = [side for side in sides if _is_of_data_set(side, loader)]
+        if isinstance(node, ast.Compare):
+            other = [side for side in other if TRUTHS.search(_get_attribute(side))]
+        if own and other and isinstance(node, ast.expr):
+            words = f"`{text.line_of(own[0])}`", f"`{text.line_of(other[0])}`"
+            yield node, words
+
+
+def _get_attribute(node: ast.expr) -> str:
+    """Return the last attribute of a data set in an expression: `ids` of
+    `data.ids.tolist()`, without the methods that keep its order.
+    """
+    names = [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+    return next((name for name in names if name not in SAME_ORDER), "")
+
+
+def _is_of_data_set(node: ast.expr, loader: _Loader) -> bool:
+    """Return whether an expression is a list that a data set has in its own order."""
+    while isinstance(node, ast.Call) and get_called_name(node) in SAME_ORDER:
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        inner = get_dotted_name(owner) if owner is not None else ""
+        if node.args and not inner.startswith(loader.dataset or "."):
+            node = node.args[0]
+        elif owner is not None:
+            node = owner
+        else:
+            return False
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value
+    written = get_dotted_name(node)
+    if WITHOUT_ORDER.search(written.rpartition(".")[2]):
+        return False
+    wholes = [f"{name}.dataset" for name in loader.names]
+    wholes += [loader.dataset] if loader.dataset else []
+    return any(written.startswith(f"{whole}.") for whole in wholes)
