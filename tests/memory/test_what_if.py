@@ -141,6 +141,23 @@ def test_recomputation_costs_what_backward_needs() -> None:
     assert row.flops - memory.flops == 4 * product
 
 
+def test_a_model_of_transformers_has_a_switch_for_checkpoints() -> None:
+    class SwitchLayer(nn.Sequential):
+        gradient_checkpointing = False
+
+    class Switched(nn.Sequential):
+        def gradient_checkpointing_enable(self) -> None:
+            """As `PreTrainedModel` has it."""
+
+    layers = [SwitchLayer(nn.Linear(64, 64), nn.ReLU()) for _ in range(2)]
+    model = Switched(*layers, nn.Sequential(nn.Linear(64, 8), nn.ReLU()))
+    row = measure_change(model, "checkpoint:SwitchLayer, bf16", spec="f32[8, 64]")
+    assert row.edits[0] == "model.gradient_checkpointing_enable()"
+    assert "autocast" in row.edits[1]
+    (edit,) = measure_change(model, "checkpoint:Sequential", spec="f32[8, 64]").edits
+    assert edit.startswith("x = torch.utils.checkpoint.")
+
+
 def test_what_helps_is_ranked() -> None:
     memory = sw.memory(Encoder(), "f32[B=512, 32, 64]", device=GPU, what_if=True)
     rows = memory.what_if

@@ -167,11 +167,12 @@ def _rehearse_change(
     changed_step, sizes = _apply_change(step, change)
     changed = changed_step.run(sizes, ())
     error = changed.events.error
+    edits = _list_edits(step, change)
     if error is not None:
-        return RehearsedChange(change.text, change.edits, error=error.message)
+        return RehearsedChange(change.text, edits, error=error.message)
     return RehearsedChange(
         change.text,
-        change.edits,
+        edits,
         changed.peak.bytes,
         changed.reserved,
         changed.total,
@@ -180,6 +181,24 @@ def _rehearse_change(
         - _count_bytes(changed.total, changed.peak.bytes),
         changed.flops,
     )
+
+
+def _list_edits(step: MeasuredStep, change: Change) -> tuple[str, ...]:
+    """Return the edits of a change, as the model's own library writes them.
+
+    Models of transformers have a switch for the checkpoints of their layers.
+    """
+    from shapewright.runtime.memory.checkpoints import find_modules
+
+    switch = "gradient_checkpointing_enable"
+    if not change.checkpointed or not hasattr(step.target, switch):
+        return change.edits
+    named = list(getattr(step.target, "named_modules", dict)())
+    modules = find_modules(named, change.checkpointed)
+    if not all(hasattr(module, "gradient_checkpointing") for module in modules):
+        return change.edits
+    others = [edit for edit in change.edits if "torch.utils.checkpoint" not in edit]
+    return (f"model.{switch}()", *others)
 
 
 def _count_bytes(total: TotalBytes | None, tensors: int) -> int:
