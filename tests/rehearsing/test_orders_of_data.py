@@ -152,6 +152,11 @@ RIGHT = {
     "two sets in two orders":
         "more = torch.rand(40, 6)\ninputs = inputs[torch.randperm(40)]\n"
         "more = more[torch.randperm(40)]\nlabels = (inputs.sum(1) > 3).long()\n" + FIT,
+    "arrays of which nothing is trained":
+        "inputs, labels = np.ones((40, 6), 'float32'), np.zeros(40, int)\n"
+        "inputs = inputs[np.random.permutation(40)]\n"
+        "labels = labels[np.random.permutation(40)]\n"
+        "pairs = list(zip(inputs, labels))",
     "two arrays in two orders":
         "one, two = np.ones((40, 6)), np.ones((40, 6))\n"
         "one = one[np.random.permutation(40)]\ntwo = two[np.random.permutation(40)]\n"
