@@ -61,8 +61,9 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
         )
         yield add_growth(scene, finding, met.other)
-    yield from _find_growing(scene, seen)
-    if not seen:
+    growing = list(_find_growing(scene, seen))
+    yield from growing
+    if not seen and not growing:  # the same sum is told once
         yield from find_kept_statistics(scene)
 
 

@@ -13,7 +13,6 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.analysis.training_mistakes.kept_graphs import find_kept_graphs
 from shapewright.findings.codes import GRAPH_KEPT
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -35,7 +34,6 @@ def find_kept_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     lengths: dict[int, int] = {}
     written: dict[object, Op] = {}  # in place
     seen: set[object] = set()
-    known = {finding.span and finding.span.line for finding in find_kept_graphs(scene)}
     for op in ops if passes else ():
         if op.name.rpartition(".")[2] not in SUMS or len(op.inputs) != 2:
             continue
@@ -51,7 +49,7 @@ def find_kept_statistics(scene: RehearsalContext) -> Iterator[Finding]:
             lengths[op.index] = 1
             continue
         lengths[op.index] = lengths.get(before.index, 1) + 1
-        if lengths[op.index] < LEAST or op.span in seen or op.span.line in known:
+        if lengths[op.index] < LEAST or op.span in seen:
             continue
         seen.add(op.span)
         place = scene.program.node(op.span)
