@@ -62,6 +62,10 @@ LINES = {
         "`torch.einsum` expects inputs of one dtype: `x.double()` is float64, but `x` "
         "is float32"
     ),
+    "torch.dot(x.reshape(-1), x[0])": (
+        "`torch.dot` needs as many numbers in `x.reshape(-1)` as in `x[0]`: 64 against "
+        "16"
+    ),
 }
 
 PROGRAM = """\

@@ -228,6 +228,11 @@ def _inner(left: Named, right: Named, columns: int, rows: int) -> Unmet:
         f"{{op}} needs as many columns in {{{name}}} {text(a.shape)} as rows in"
         f" {{{other}}} {text(b.shape)}: {columns} against {rows}"
     )
+    if len(a.shape) == len(b.shape) == 1:
+        message = (
+            f"{{op}} needs as many numbers in {{{name}}} as in {{{other}}}: {columns}"
+            f" against {rows}"
+        )
     code = INNER_DIM_MISMATCH
     at, last = name, len(a.shape) - 1
     grant = resized(a, last, rows)
