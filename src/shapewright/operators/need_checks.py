@@ -57,6 +57,13 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
+def is_square_at_end(shape: Shape, at: int) -> bool:
+    """Return whether the last two dims are a square map, and dim `at` before them is of
+    another size: the channels of this map, not its height.
+    """
+    return len(shape) - at > 2 and shape[-1] == shape[-2] != shape[at]
+
+
 def resized(meta: Meta, dim: int, size: int) -> Made:
     """Return the tensor with the size of dim `dim` changed."""
     shape = list(meta.shape)

@@ -14,6 +14,7 @@ from shapewright.analysis.fixes import (
     common_mistakes,
     constructors,
     crop_edits,
+    dtype_edits,
     index_edits,
     keywords_and_methods,
     numbers_and_names,
@@ -26,8 +27,9 @@ from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.image_edits import suggest_channels
+from shapewright.analysis.fixes.joined_dims import suggest_other_joined_dim
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
-from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.kept_dims import suggest_kept_dims, suggest_kept_size
 from shapewright.analysis.fixes.label_edits import suggest_one_hot
 from shapewright.analysis.fixes.last_states import suggest_last_state
 from shapewright.analysis.fixes.lost_dims import (
@@ -45,6 +47,7 @@ from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
     suggest_joined_directions,
     suggest_repeated_state,
+    suggest_second_direction,
     suggest_state_shapes,
     suggest_unbatched_sequence,
 )
@@ -309,7 +312,9 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("size", 1.0, suggest_target_size(program, failure))
     padded = keywords_and_methods.fix_padded_sequence(program, failure)
     yield from iter_options("padded", 0.9, padded)
-    yield from iter_options("dtype", 1.0, operands.fix_dtype(program, failure))
+    yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
+    shared = dtype_edits.fix_shared_dtype(program, failure)
+    yield from iter_options("dtype", 0.95, shared)
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
     yield from iter_options(
         "turned", 1.4, numbers_and_names.suggest_orders(program, failure, True)
@@ -318,12 +323,20 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
+    transposed = operands.suggest_transposed_weight(program, failure)
+    yield from iter_options("order", 1.1, transposed)
+    second = suggest_second_direction(program, failure)
+    yield from iter_options("directions", 1.5, second)
     last = suggest_last_state(program, failure)
     yield from iter_options("last-state", 0.8, last)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
     yield from iter_options("unread", 0.9, unread)
     reduced = suggest_other_reduced_dim(program, failure)
     yield from iter_options("reduced", 1.0, reduced)
+    kept = suggest_kept_size(program, failure)
+    yield from iter_options("kept", 0.95, kept)
+    joined = suggest_other_joined_dim(program, failure)
+    yield from iter_options("joined", 1.6, joined)
     whole = suggest_whole_output(program, failure)
     yield from iter_options("whole", 1.4, whole)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))

@@ -14,7 +14,11 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import HIDDEN_STATE_SHAPE, ONE_VALUE_PER_CHANNEL
+from shapewright.findings.codes import (
+    HIDDEN_STATE_SHAPE,
+    INNER_DIM_MISMATCH,
+    ONE_VALUE_PER_CHANNEL,
+)
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.record.ops import Op, collect_leaves
@@ -25,6 +29,8 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if failure.unmet is not None and failure.unmet.code == ONE_VALUE_PER_CHANNEL:
         return  # copies of one value have no spread
+    if failure.unmet is not None and failure.unmet.code == INNER_DIM_MISMATCH:
+        return  # copies of one feature are no other features
     if len(op.inputs) < 2:
         return  # there is no other whose samples it could meet
     nodes = [place and place[0] for place in find_tensor_expressions(program, op)]

@@ -1,12 +1,18 @@
-"""Reductions one after the other that forget that each removes a dim."""
+"""Reductions that remove a dim which is needed behind them."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import DIM_OUT_OF_RANGE
+from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    BROADCAST_MISMATCH,
+    DIM_OUT_OF_RANGE,
+    JOINED_SIZES_DIFFER,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -18,6 +24,10 @@ from shapewright.record.ops import Fact, Op
 REDUCING = operators_with("reduces_dims", "returns_indices")
 MOST_CHAINED = 4
 """Reductions of a chain."""
+OF_OPERANDS = frozenset({BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, JOINED_SIZES_DIFFER})
+"""Codes of calls whose operands do not line up."""
+MOST_BETWEEN = 6
+"""Calls between a reduction and the one that fails."""
 MOST_LATER = 12
 """Calls behind a failure among which the use of its result is looked for."""
 
@@ -52,6 +62,46 @@ def suggest_kept_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     if edits:
         message = _show_line(texts[0], op.span, edits)
         yield Fix("fits", message, tuple(edits))
+
+
+def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `keepdim=True` for a reduction whose result meets the tensor that was
+    reduced, or one of its shape.
+
+    Example: ``(x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)``.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_OPERANDS or len(op.inputs) != 2:
+        return
+    for fact, other in (op.inputs, op.inputs[::-1]):
+        for _ in range(MOST_BETWEEN):
+            maker = program.producers.get(fact.tensor)
+            if maker is None or not maker.inputs:
+                break
+            before = maker.inputs[0].shape
+            reduces = maker.name.rpartition(".")[2] in REDUCING
+            removes = len(fact.shape) == len(before) - 1
+            if reduces and removes and len(other.shape) == len(before):
+                yield from _add_keepdim(program, maker)
+            if before != fact.shape:
+                break
+            fact = maker.inputs[0]
+
+
+def _add_keepdim(program: Program, op: Op) -> Iterator[Fix]:
+    """Yield a reduction with `keepdim=True`."""
+    text_and_call = program.call_at(op.span)
+    if text_and_call is None or get_called_name(text_and_call[1]) not in REDUCING:
+        return
+    text, call = text_and_call
+    for word in call.keywords:
+        if word.arg == "keepdim":
+            edit = Edit(text.span(word.value), "True")
+            yield Fix("fits", "`keepdim=True`", (edit,))
+            return
+    if call.args or call.keywords:
+        yield with_keyword(text, call, "keepdim=True")
 
 
 def _show_line(text: SourceText, span: Span | None, edits: list[Edit]) -> str:

@@ -10,30 +10,38 @@ from dataclasses import replace
 
 from shapewright.analysis.fixes.numbers_and_names import replace_number
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import INNER_DIM_MISMATCH
+from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    BROADCAST_MISMATCH,
+    EINSUM_SIZES,
+    INNER_DIM_MISMATCH,
+    JOINED_SIZES_DIFFER,
+    TARGET_SHAPE,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import join_lines
 from shapewright.program.spans import Span
 from shapewright.record.ops import Op
 
 REDUCING = operators_with("reduces_dims")
+OF_TWO_SIZES = frozenset({
+    BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, EINSUM_SIZES, JOINED_SIZES_DIFFER,
+    TARGET_SHAPE,
+})  # fmt: skip
+"""Codes of calls whose operands have two sizes where one is needed."""
 FARTHEST = 12
 """Calls between the one that removed a dim and the one that fails."""
 
 
 def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `x.sum(0)` for `x.sum(1)` where the dim that is summed has as many
-    elements as a layer needs features, and what is left are the items.
+    elements as are needed, and what is left has as many as came.
     """
     op = program.trace.ops[failure.op]
-    unmet = failure.unmet
-    if unmet is None or unmet.code != INNER_DIM_MISMATCH or len(op.inputs) < 2:
-        return
-    wanted, got = op.inputs[1].shape[-1:], op.inputs[0].shape[-1:]
-    for maker in _iter_makers(program, op):
+    for maker in iter_makers(program, op):
         if maker.name.rpartition(".")[2] not in REDUCING or not maker.inputs:
             continue
         shape = maker.inputs[0].shape
@@ -42,20 +50,42 @@ def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fi
         if dim is None or text_and_call is None or not -len(shape) <= dim < len(shape):
             continue
         dim %= len(shape)
-        if shape[dim : dim + 1] != wanted:
-            continue
+        kept = len(maker.outputs[0].shape) == len(shape)
+        others = [
+            other
+            for needs, has in _list_sizes(failure, op)
+            for other in range(len(shape))
+            if other != dim
+            and shape[dim] == needs
+            and (shape[other] == has or (kept and has == 1))
+        ]
         text, call = text_and_call
         words = [word.value for word in call.keywords if word.arg in ("dim", "axis")]
         places = [
             node
             for node in (*words, *call.args)
-            if (number := evaluate_whole_number(node)) is not None
+            if (number := evaluate_whole_number(node, SIGNED)) is not None
             and number % len(shape) == dim
         ]
-        for other in range(len(shape)):
-            if places and other != dim and shape[other : other + 1] == got:
+        if places and others:
+            for other in dict.fromkeys(others):
                 yield replace_number(text, places[0], str(other))
-        return
+            return
+
+
+def _list_sizes(failure: Failure, op: Op) -> list[tuple[int, int]]:
+    """Return the sizes that may have been needed, each with the one that came."""
+    unmet = failure.unmet
+    if unmet is None:
+        return []
+    if unmet.code == INNER_DIM_MISMATCH and len(op.inputs) > 1:
+        wanted, got = op.inputs[1].shape[-1:], op.inputs[0].shape[-1:]
+        return list(zip(wanted, got, strict=True))
+    if unmet.code not in OF_TWO_SIZES:
+        return []
+    if not isinstance(unmet.needs, int) or not isinstance(unmet.has, int):
+        return []
+    return [(unmet.needs, unmet.has), (unmet.has, unmet.needs)]
 
 
 def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -64,7 +94,7 @@ def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     op = program.trace.ops[failure.op]
     seen: set[Span] = set()
-    for maker in _iter_makers(program, op):
+    for maker in iter_makers(program, op):
         text_and_node = program.node(maker.span) if maker.name == "[]" else None
         if text_and_node is None or not maker.inputs:
             continue
@@ -83,7 +113,7 @@ def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
             yield Fix("fits", f"`{shown}` without `[0]`", (Edit(cut, ""),))
 
 
-def _iter_makers(program: Program, op: Op) -> Iterator[Op]:
+def iter_makers(program: Program, op: Op) -> Iterator[Op]:
     """Yield the calls that an operand of a call was made by, the nearest first."""
     waiting = [fact.tensor for fact in op.inputs]
     seen = set(waiting)

@@ -45,10 +45,6 @@ from shapewright.record.ops import Fact, Op, collect_leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
-CASTS = {
-    "float32": "float", "int64": "long", "float64": "double", "float16": "half",
-    "bfloat16": "bfloat16", "bool": "bool", "int32": "int",
-}  # fmt: skip
 
 
 def with_method(
@@ -154,16 +150,6 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
             yield append_method(text, argument, method)
 
 
-def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Cast an operand to the dtype of the others."""
-    if failure.unmet is not None and "dtype" not in failure.unmet.code:
-        return  # a cast would hide what is wrong
-    for repair in failure.repairs:
-        if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
-            method = f".{CASTS[repair.new]}()"
-            yield from with_method_where_made(program, failure, repair.tensor, method)
-
-
 def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `reshape` in place of `view`, or a call of `contiguous` before the
     `view`.
@@ -215,6 +201,20 @@ def _suggest_split_dim(
             )
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(place, new),))
             return
+
+
+def suggest_transposed_weight(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `F.linear(x, w.t())` for a weight that has its rows as columns."""
+    op = program.trace.ops[failure.op]
+    text_and_call = program.call_at(op.span)
+    if op.name.rpartition(".")[2] != "linear" or text_and_call is None:
+        return
+    if program.layer(op) is not None and len(text_and_call[1].args) < 2:
+        return  # the weight is the layer's own
+    data, weight = op.inputs[0].shape, op.inputs[1].shape
+    place = find_tensor_expressions(program, op)[1]
+    if len(weight) == 2 and data[-1:] == weight[:1] and place is not None:
+        yield append_method(text_and_call[0], place[0], ".t()")
 
 
 def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:

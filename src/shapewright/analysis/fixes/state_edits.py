@@ -13,10 +13,12 @@ from shapewright.analysis.fixes.constructors import (
     replace_argument,
     resize_tensor,
 )
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.lost_dims import iter_makers
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.origins import iter_arguments
+from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
 from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
@@ -63,6 +65,42 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     sums = [f"{name}.unflatten(0, (-1, 2)).sum(1)" for name in written]
     new = f"{', '.join(written)} = {', '.join(sums)}"
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def suggest_second_direction(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `bidirectional=True` for a recurrent layer whose output meets a layer of
+    `hidden * 2` features.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or len(op.inputs) < 2:
+        return
+    needs, has = op.inputs[1].shape[-1], op.inputs[0].shape[-1]
+    taker = find_constructor(program, op.module)
+    if needs != 2 * has or taker is None:
+        return
+    factors = [
+        {taker[0].written(node.left), taker[0].written(node.right)}
+        for node in ast.walk(taker[1])
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+    ]
+    for maker in iter_makers(program, op):
+        if maker.name.rpartition(".")[2] not in RECURRENT:
+            continue
+        built = find_constructor(program, maker.module)
+        if built is None:
+            return
+        text, call = built
+        sizes = [*call.args[1:2]]
+        sizes += [word.value for word in call.keywords if word.arg == "hidden_size"]
+        if any({"2", text.written(size)} in factors for size in sizes):
+            for word in call.keywords:
+                if word.arg == "bidirectional":
+                    edit = Edit(text.span(word.value), "True")
+                    yield Fix("fits", "`bidirectional=True`", (edit,))
+                    return
+            yield with_keyword(text, call, "bidirectional=True")
+        return
 
 
 def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import TARGET_SHAPE
@@ -39,7 +40,8 @@ class _Cut:
 
 
 def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest a target in one dim where the predictions of all positions are rows:
+    """Suggest a target in one dim where the predictions of all positions are rows, or
+    such rows where the target has one dim:
     `criterion(scores.view(-1, 9), labels.view(-1))`.
     """
     unmet = failure.unmet
@@ -47,6 +49,8 @@ def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
     if unmet is None or unmet.code != TARGET_SHAPE or len(inputs) < 2:
         return
     scores, target = inputs[:2]
+    if len(target.shape) == 1 and len(scores.shape) > 2:
+        yield from _flatten_predictions(program, program.trace.ops[failure.op])
     if len(scores.shape) != 2 or len(target.shape) < 2:
         return
     maker = program.producers.get(scores.tensor)
@@ -63,6 +67,25 @@ def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"{text.written(place[0])}.reshape(-1)"
         edit = Edit(text.span(place[0]).end, ".reshape(-1)")
         yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def _flatten_predictions(program: Program, op: Op) -> Iterator[Fix]:
+    """Yield `scores.reshape(-1, scores.size(-1))`, where this gives a row for each
+    element of the target.
+    """
+    scores, target = op.inputs[:2]
+    place = find_tensor_expressions(program, op)[0]
+    text_and_node = program.node(op.span)
+    if prod(scores.shape[:-1]) != target.shape[0] or place is None:
+        return
+    if text_and_node is None:
+        return
+    text, node = text_and_node[0], place[0]
+    written = text.written(node)
+    method = f".reshape(-1, {written}.size(-1))"
+    if not isinstance(node, ast.Name):
+        method = ".flatten(0, -2)"
+    yield append_method(text, node, method)
 
 
 def suggest_shifted_target(program: Program, failure: Failure) -> Iterator[Fix]:

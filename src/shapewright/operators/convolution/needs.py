@@ -19,6 +19,7 @@ from shapewright.operators.need_checks import (
     dims,
     dtype_unmet,
     each,
+    is_square_at_end,
     of_settings,
     of_spatial_rank,
     resized,
@@ -157,7 +158,7 @@ def _of_channels(
         message += f" ({channels // groups} for each of {groups} groups)"
     code = CHANNEL_MISMATCH
     grant = resized(input, at, channels)
-    if shape[last] == channels and channels > 1:
+    if shape[last] == channels and channels > 1 and not is_square_at_end(shape, at):
         code = CHANNELS_LAST
         message += f" in dim {at}, got {shape[at]}: {{input}} {text(shape)} looks like"
         message += " channels last" if spatial > 1 else " channels in its last dim"

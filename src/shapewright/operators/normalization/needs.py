@@ -18,6 +18,7 @@ from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
     dims,
     dtype_unmet,
+    is_square_at_end,
     resized,
     text,
     turned,
@@ -86,7 +87,7 @@ def _of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
         )
         message += f" {text(shape)}"
         grant, code = resized(input, 1, wanted), CHANNEL_MISMATCH
-        if last > 1 and shape[last] == wanted:
+        if last > 1 and shape[last] == wanted and not is_square_at_end(shape, 1):
             message += ", which looks like channels last"
             code = CHANNELS_LAST
             grant = turned(input, (0, last, *range(1, last)))

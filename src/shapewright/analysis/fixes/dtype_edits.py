@@ -1,0 +1,62 @@
+"""Casts of tensors of another dtype than a call needs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.operands import (
+    append_method,
+    with_method_where_made,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+
+CASTS = {
+    "float32": "float", "int64": "long", "float64": "double", "float16": "half",
+    "bfloat16": "bfloat16", "bool": "bool", "int32": "int",
+}  # fmt: skip
+FARTHEST = 12
+"""Calls between the one that made several operands and the one that they fail at."""
+
+
+def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Cast an operand to the dtype of the others."""
+    if failure.unmet is not None and "dtype" not in failure.unmet.code:
+        return  # a cast would hide what is wrong
+    for repair in failure.repairs:
+        if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
+            method = f".{CASTS[repair.new]}()"
+            yield from with_method_where_made(program, failure, repair.tensor, method)
+
+
+def fix_shared_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Cast the tensor that several operands of a wrong dtype were taken from:
+    `pairs[:, 2:4].long()` for the two columns that are both indices.
+    """
+    op = program.trace.ops[failure.op]
+    wrong = [
+        fact for fact in op.inputs[1:] if op.name == "[]" and fact.dtype not in INDICES
+    ]
+    if len(wrong) < 2:
+        return
+    lines: list[list[int]] = []
+    for fact in wrong:
+        makers: list[int] = []
+        while len(makers) < FARTHEST:
+            maker = program.producers.get(fact.tensor)
+            if maker is None or not maker.inputs:
+                break
+            makers.append(maker.index)
+            fact = maker.inputs[0]
+        lines.append(makers)
+    shared = [at for at in lines[0] if all(at in line for line in lines)]
+    for at in shared[:2]:
+        text_and_node = program.node(program.trace.ops[at].span)
+        if text_and_node is not None and isinstance(text_and_node[1], ast.expr):
+            yield append_method(text_and_node[0], text_and_node[1], ".long()")
+
+
+INDICES = frozenset({"int64", "int32", "int16", "int8", "uint8", "bool"})
+"""Dtypes of which an index is taken."""

@@ -1,0 +1,73 @@
+"""Tensors that are joined or stacked along another dim than the one that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.lost_dims import iter_makers
+from shapewright.analysis.fixes.numbers_and_names import replace_number
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.record.ops import Op
+
+JOINING = operators_with("concatenates")
+MOST_SHOWN = 3
+"""Dims that are tried of one call."""
+
+
+def suggest_other_joined_dim(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.cat([a, b], dim=1)` for `torch.cat([a, b])` where joined along
+    that dim the tensors have the size that is needed, and `torch.stack` likewise.
+
+    A `split` or a layer behind it may have changed the size that is needed, so the
+    numbers only say which dim comes first.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    needs = unmet.needs if unmet is not None else None
+    for maker in iter_makers(program, op):
+        name = maker.name.rpartition(".")[2]
+        if name not in JOINING and name != "stack":
+            continue
+        text_and_call = program.call_at(maker.span)
+        if text_and_call is None or not maker.inputs or not maker.outputs:
+            continue
+        text, call = text_and_call
+        written = [word.value for word in call.keywords if word.arg in ("dim", "axis")]
+        written += call.args[1:2]
+        now = evaluate_whole_number(written[0], SIGNED) if written else 0
+        shapes = _list_shapes(maker)
+        if now is None or not shapes:
+            continue
+        rank = len(maker.outputs[0].shape)
+        fitting = sorted(
+            (dim for dim in shapes if dim != now % rank),
+            key=lambda dim: needs not in shapes[dim],
+        )
+        for dim in fitting[:MOST_SHOWN]:
+            if written:
+                yield replace_number(text, written[0], str(dim))
+            else:
+                yield with_keyword(text, call, f"dim={dim}")
+        return
+
+
+def _list_shapes(op: Op) -> dict[int, tuple[int, ...]]:
+    """Return the shape of the output for each dim along which a call could join."""
+    shapes = [fact.shape for fact in op.inputs]
+    first, count = shapes[0], len(shapes)
+    if op.name.rpartition(".")[2] == "stack":
+        if any(shape != first for shape in shapes):
+            return {}
+        return {n: (*first[:n], count, *first[n:]) for n in range(len(first) + 1)}
+    joined: dict[int, tuple[int, ...]] = {}
+    for dim in range(len(first)):
+        rests = {(*shape[:dim], *shape[dim + 1 :]) for shape in shapes}
+        if len(rests) == 1 and all(len(shape) == len(first) for shape in shapes):
+            size = sum(shape[dim] for shape in shapes)
+            joined[dim] = (*first[:dim], size, *first[dim + 1 :])
+    return joined
