@@ -111,6 +111,97 @@ body(torch.randn(2, 3, 32, 32))
 """,
         "`nn.Conv2d(16, 8, 3, padding=1)`",
     ),
+    "boxes of a map, of which a flat mask chooses": (
+        """\
+boxes = nn.Conv2d(8, 4, 1)(torch.randn(2, 8, 5, 5)).permute(0, 2, 3, 1)
+positive = torch.rand(2, 25) > 0.5
+print(boxes[positive].sum())
+""",
+        "`boxes.flatten(1, 2)`",
+    ),
+    "a convolution without padding before a join": (
+        """\
+def block(channels, width):
+    return nn.Sequential(
+        nn.Conv2d(channels, width, 3),
+        nn.Conv2d(width, width, 3, padding=1),
+    )
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = block(3, 8), block(8, 8)
+        self.pool, self.up = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
+
+    def forward(self, x):
+        x = self.first(x)
+        return torch.cat([x, self.up(self.second(self.pool(x)))], dim=1)
+
+
+Net()(torch.randn(2, 3, 32, 32)).sum().backward()
+""",
+        "`nn.Conv2d(channels, width, 3, padding=1)`",
+    ),
+    "no convolution with padding": (
+        """\
+body = nn.Sequential(nn.Conv2d(3, 8, 5), nn.ReLU(), nn.Conv2d(8, 1, 5))
+image = torch.randn(2, 3, 32, 32)
+loss = F.mse_loss(body(image), image.mean(1, keepdim=True))
+""",
+        "`padding=2` for each of 2 convolutions",
+    ),
+    "a pair that a module returns": (
+        """\
+class Attend(nn.Module):
+    def forward(self, x):
+        weights = x.softmax(-1)
+        return x * weights, weights
+
+
+attend, head = Attend(), nn.Linear(6, 2)
+mixed = attend(torch.randn(4, 6))
+head(mixed).sum().backward()
+""",
+        "`mixed, _ = attend(torch.randn(4, 6))`",
+    ),
+    "rewards that are answers": (
+        """\
+def play(actions, best):
+    return actions == best
+
+
+rewards = play(torch.randint(4, (8,)), torch.randint(4, (8,)))
+advantages = rewards - rewards.mean()
+""",
+        "`(actions == best).float()`",
+    ),
+    "a maximum without its dim": (
+        """\
+points = nn.Conv1d(3, 16, 1)(torch.randn(2, 3, 40))
+whole = points.max(dim=2).values.expand_as(points)
+print(torch.cat([points, whole], dim=1).shape)
+""",
+        "`points.max(dim=2, keepdim=True)`",
+    ),
+    "labels of two data sets that are joined": (
+        """\
+judge = nn.Linear(6, 2)
+source, target = torch.randn(8, 6), torch.randn(8, 6)
+of_source = torch.cat((torch.zeros(len(source)), torch.ones(len(target))))
+scores = judge(torch.cat((source, target)))
+nn.CrossEntropyLoss()(scores, of_source).backward()
+""",
+        "`of_source.long()`",
+    ),
+    "scores of one channel": (
+        """\
+body = nn.Conv2d(3, 1, 3, padding=1)
+images, masks = torch.rand(2, 3, 8, 8), torch.ones(2, 3, 8, 8)
+F.binary_cross_entropy_with_logits(body(images), masks).backward()
+""",
+        "`nn.Conv2d(3, 3, 3, padding=1)`",
+    ),
     "a norm of the size of the map": (
         """\
 body = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(32))

@@ -5,6 +5,7 @@ tensor, `x.grad` of a tensor that keeps none.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,8 +15,10 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.python_error_values import FileValues
 from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
 from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_dotted_name,
     get_own_attribute,
@@ -24,7 +27,8 @@ from shapewright.program.syntax_nodes import (
 NONE = re.compile(r"'NoneType' object (has no attribute|is not|does not)")
 TUPLE = re.compile(
     r"'tuple' object has no attribute '(\w+)'|must be Tensor, not tuple|"
-    r"tuple indices must be integers or slices|unsupported operand .*'tuple'"
+    r"tuple indices must be integers or slices|unsupported operand .*'tuple'|"
+    r"got \(tuple, "
 )
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
@@ -63,10 +67,11 @@ def suggest_values(program: Program, finding: Finding) -> Iterator[Fix]:
 def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     """Return the cause of an error, or None for other errors."""
     text_and_node = program.node(finding.span)
-    if text_and_node is None or program.ending is None:
+    if text_and_node is None:
         return None
-    values = FileValues(program, text_and_node[0], program.ending)
     messages = f"{finding.message} {finding.torch_message}"
+    ending = program.ending or Ending("", messages, {}, {})  # a refused call
+    values = FileValues(program, text_and_node[0], ending)
     if NONE.search(messages):
         return _explain_missing_gradient(values, text_and_node[1])
     if TUPLE.search(messages):
@@ -170,6 +175,9 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
             if source is not None:
                 related = (Related(text.span(source), f"`{name}` is set here"),)
             return _Cause(TUPLE_AS_TENSOR, message, related, (fix,))
+    returned = _explain_returned_tuple(values, node)
+    if returned is not None:
+        return returned
     sequence = _explain_sequence(values)
     if sequence is not None:
         return sequence
@@ -186,6 +194,83 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         ):
             return _explain_layer(text, text.line_of(expression), expression)
     return None
+
+
+def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
+    """Explain a name that was set to all that a module of the program returns."""
+    text = values.text
+    for expression in ast.walk(node):
+        if not isinstance(expression, ast.Name):
+            continue
+        call = _find_source(text, expression)
+        if not isinstance(call, ast.Call) or _is_of_layer(text, call):
+            continue
+        span, holder = text.span(call), text.parent(call)
+        returned = [c.output for c in values.program.trace.calls if c.span == span]
+        if not returned or not isinstance(returned[-1], tuple):
+            continue
+        if not isinstance(holder, ast.Assign) or holder.value is not call:
+            continue
+        others = len(returned[-1]) - 1
+        names = ["_"] if others == 1 else ["*_"]
+        unset = _list_unset_names(text, call)
+        if len(unset) == others:
+            names = unset
+        target = holder.targets[0]
+        added = ", " + ", ".join(names)
+        edit = Edit(text.span(target).end, added)
+        written = text.line_of(call)
+        message = (
+            f"`{expression.id}` is a tuple: `{written}` returns {others + 1} values"
+        )
+        place = Related(span, "the tuple is made here")
+        new = f"{text.written(target)}{added} = {written}"
+        fix = Fix("fits", f"`{new}`", (edit,))
+        return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
+    return None
+
+
+def _list_unset_names(text: SourceText, call: ast.Call) -> list[str]:
+    """Return the names that the function around a call reads below it and that nothing
+    sets: what the call was to give, too.
+    """
+    scope = text.around(call, *FUNCTIONS)
+    if scope is None:
+        return []
+    nodes = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Name | ast.arg)
+        and text.around(node, *FUNCTIONS) in (scope, None)
+    ]
+    known = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    known |= {n.id for n in nodes if isinstance(n, ast.Name) and not _is_read(n)}
+    known |= {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in text.nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    known |= {
+        node.name
+        for node in text.nodes
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    read = [
+        node.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name) and _is_read(node) and node.lineno > call.lineno
+    ]
+    return [
+        name
+        for name in dict.fromkeys(read)
+        if name not in known and not hasattr(builtins, name)
+    ]
+
+
+def _is_read(node: ast.Name) -> bool:
+    """Return whether a name is read, not set."""
+    return isinstance(node.ctx, ast.Load)
 
 
 def _find_source(text: SourceText, node: ast.expr) -> ast.expr | None:

@@ -37,6 +37,8 @@ from shapewright.analysis.fixes.lost_dims import (
     suggest_whole_output,
 )
 from shapewright.analysis.fixes.mask_edits import suggest_masks
+from shapewright.analysis.fixes.merged_dims import suggest_merged_dims
+from shapewright.analysis.fixes.missing_padding import suggest_padding
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
@@ -255,6 +257,11 @@ def fix_mistaken_call(program: Program, finding: Finding) -> Iterator[FixOption]
     return iter_options("value", 0.6, suggest_meant(program, finding))
 
 
+def fix_missing_value(program: Program, finding: Finding) -> Iterator[FixOption]:
+    """Yield the fixes to try for a tuple in the place of a tensor."""
+    return iter_options("value", 0.6, suggest_values(program, finding))
+
+
 def _sort_fixes(program: Program, options: Iterable[FixOption]) -> list[FixOption]:
     """Return the fixes sorted by cost, without those that change the inputs or repeat a
     result.
@@ -333,6 +340,12 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("unread", 0.9, unread)
     reduced = suggest_other_reduced_dim(program, failure)
     yield from iter_options("reduced", 1.0, reduced)
+    forgotten = suggest_padding(program, failure, beside_others=True)
+    yield from iter_options("padding", 0.85, forgotten)
+    padding = suggest_padding(program, failure, beside_others=False)
+    yield from iter_options("padding", 1.15, padding)
+    merged = suggest_merged_dims(program, failure)
+    yield from iter_options("merged", 1.05, merged)
     kept = suggest_kept_size(program, failure)
     yield from iter_options("kept", 0.95, kept)
     joined = suggest_other_joined_dim(program, failure)

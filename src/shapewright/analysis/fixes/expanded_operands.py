@@ -15,13 +15,20 @@ from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
+    CHANNEL_MISMATCH,
     HIDDEN_STATE_SHAPE,
     INNER_DIM_MISMATCH,
     ONE_VALUE_PER_CHANNEL,
+    TARGET_SHAPE,
 )
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.record.ops import Op, collect_leaves
+
+OF_FEATURES = frozenset({INNER_DIM_MISMATCH, TARGET_SHAPE})
+"""Codes of calls that need other features or predictions, not copies of one."""
+COLOURS = 3
+"""Channels that a grey image is copied to."""
 
 
 def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -29,8 +36,9 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if failure.unmet is not None and failure.unmet.code == ONE_VALUE_PER_CHANNEL:
         return  # copies of one value have no spread
-    if failure.unmet is not None and failure.unmet.code == INNER_DIM_MISMATCH:
+    if failure.unmet is not None and failure.unmet.code in OF_FEATURES:
         return  # copies of one feature are no other features
+    channels = failure.unmet is not None and failure.unmet.code == CHANNEL_MISMATCH
     if len(op.inputs) < 2:
         return  # there is no other whose samples it could meet
     nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
@@ -43,7 +51,7 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     for at, dim, size in dict.fromkeys(_iter_single_dims(failure, op)):
         node = nodes[at] if at < len(nodes) else None
         rank = len(op.inputs[at].shape)
-        if node is None or rank < 2:
+        if node is None or rank < 2 or (channels and size != COLOURS):
             continue
         sizes = ["-1"] * rank
         written = write_size(program, failure, text, node, size)

@@ -29,12 +29,12 @@ def suggest_other_joined_dim(program: Program, failure: Failure) -> Iterator[Fix
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
     needs = unmet.needs if unmet is not None else None
-    for maker in iter_makers(program, op):
+    for maker in (op, *iter_makers(program, op)):
         name = maker.name.rpartition(".")[2]
         if name not in JOINING and name != "stack":
             continue
         text_and_call = program.call_at(maker.span)
-        if text_and_call is None or not maker.inputs or not maker.outputs:
+        if text_and_call is None or not maker.inputs:
             continue
         text, call = text_and_call
         written = [word.value for word in call.keywords if word.arg in ("dim", "axis")]
@@ -43,7 +43,7 @@ def suggest_other_joined_dim(program: Program, failure: Failure) -> Iterator[Fix
         shapes = _list_shapes(maker)
         if now is None or not shapes:
             continue
-        rank = len(maker.outputs[0].shape)
+        rank = len(next(iter(shapes.values())))
         fitting = sorted(
             (dim for dim in shapes if dim != now % rank),
             key=lambda dim: needs not in shapes[dim],

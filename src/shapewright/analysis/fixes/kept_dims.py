@@ -11,6 +11,7 @@ from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
     BROADCAST_MISMATCH,
     DIM_OUT_OF_RANGE,
+    EXPAND_MISMATCH,
     JOINED_SIZES_DIFFER,
 )
 from shapewright.findings.finding import Edit, Fix
@@ -24,7 +25,9 @@ from shapewright.record.ops import Fact, Op
 REDUCING = operators_with("reduces_dims", "returns_indices")
 MOST_CHAINED = 4
 """Reductions of a chain."""
-OF_OPERANDS = frozenset({BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, JOINED_SIZES_DIFFER})
+OF_OPERANDS = frozenset({
+    BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, EXPAND_MISMATCH, JOINED_SIZES_DIFFER,
+})  # fmt: skip
 """Codes of calls whose operands do not line up."""
 MOST_BETWEEN = 6
 """Calls between a reduction and the one that fails."""
@@ -72,9 +75,12 @@ def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
-    if unmet is None or unmet.code not in OF_OPERANDS or len(op.inputs) != 2:
+    if unmet is None or unmet.code not in OF_OPERANDS:
         return
-    for fact, other in (op.inputs, op.inputs[::-1]):
+    if len(op.inputs) != 2 and unmet.code != EXPAND_MISMATCH:
+        return
+    pairs = [(op.inputs[0], op.inputs[-1]), (op.inputs[-1], op.inputs[0])]
+    for fact, other in pairs:
         for _ in range(MOST_BETWEEN):
             maker = program.producers.get(fact.tensor)
             if maker is None or not maker.inputs:
@@ -82,7 +88,8 @@ def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
             before = maker.inputs[0].shape
             reduces = maker.name.rpartition(".")[2] in REDUCING
             removes = len(fact.shape) == len(before) - 1
-            if reduces and removes and len(other.shape) == len(before):
+            expands = unmet.code == EXPAND_MISMATCH
+            if reduces and removes and (expands or len(other.shape) == len(before)):
                 yield from _add_keepdim(program, maker)
             if before != fact.shape:
                 break

@@ -47,6 +47,10 @@ TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
 
 
+CAST_METHODS = frozenset({"float", "long", "double", "half", "bfloat16", "bool", "int"})
+"""Methods that a comparison is given, too, which is made of numbers by it."""
+
+
 def with_method(
     program: Program, failure: Failure, tensor: int, method: str
 ) -> Iterator[Fix]:
@@ -76,7 +80,9 @@ def with_method_where_made(
         text_and_node = program.node(maker.span)
         if text_and_node is None or maker.span == op.span:
             continue
-        if isinstance(text_and_node[1], ast.Call):
+        is_cast = method.strip(".()") in CAST_METHODS
+        kinds = (ast.Call, ast.Compare) if is_cast else (ast.Call,)
+        if isinstance(text_and_node[1], kinds):
             yield append_method(text_and_node[0], text_and_node[1], method)
 
 

@@ -41,10 +41,12 @@ def make_filter(program: Program) -> Callable[[Fix], bool]:
     """Return a function that tells whether a fix edits nothing but the calls that make
     data outside all models, or the numbers that only they read.
     """
+    built = {module.span for module in program.built.values()}
     spans = [
         op.span
         for op in program.trace.ops
         if op.span is not None
+        and op.span not in built  # draws the weights of a layer
         and not op.inputs
         and not op.module
         and op.name.rpartition(".")[2] in FACTORIES
@@ -77,14 +79,17 @@ def make_filter_of_makers(program: Program) -> Callable[[Fix], bool]:
 
 
 def _find_calls_of_makers(program: Program) -> set[Span]:
-    """Return the calls of the program's own functions that make data and call no
-    model.
+    """Return the calls of the program's own functions that make data, and neither call
+    a model nor build one, whose first weights are drawn too.
     """
+    built = {module.span for module in program.built.values()}
     makers: set[Span] = set()
     others: set[Span] = set()
     for op in program.trace.ops:
         if op.module:
             others.update(frame.span for frame in op.frames)
+        elif built & {frame.span for frame in op.frames}:
+            continue
         elif not op.inputs and op.name.rpartition(".")[2] in DRAWS:
             makers.update(frame.span for frame in op.frames)
     return makers - others

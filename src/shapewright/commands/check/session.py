@@ -19,6 +19,7 @@ from shapewright.analysis.fixes import (
     FixOption,
     find_fixes,
     fix_error,
+    fix_missing_value,
     fix_mistaken_call,
     iter_options,
 )
@@ -78,6 +79,7 @@ from shapewright.findings.codes import (
     MIXED_DEVICES,
     PROGRAM_ERROR,
     TORCH_ERROR,
+    TUPLE_AS_TENSOR,
 )
 from shapewright.findings.finding import Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
@@ -275,6 +277,7 @@ class Session:
                 if finding.code == TORCH_ERROR:
                     finding = python_errors.explain_signature(program, finding)
                     finding = explain_mistaken_call(program, finding)
+                    finding = explain_missing_value(program, finding)
                 single = describe_single_sample(program, failures[0])
                 single = single or describe_decisions(program, failures[0])
                 if single is not None:
@@ -285,6 +288,8 @@ class Session:
                 options += find_fixes(program, failures[0])
                 if finding.code == TORCH_ERROR:
                     options = [*fix_mistaken_call(program, finding), *options]
+                if finding.code == TUPLE_AS_TENSOR:
+                    options = list(fix_missing_value(program, finding))
                 self.tries(program, fresh[-1], options)
         lines |= {get_place(program, failure)[:2] for failure in program.failures}
         for finding in program.trace.findings:
@@ -360,17 +365,17 @@ class Session:
             enough = bool(reported.mends) and is_enough(
                 reported.mends[0], before, wanted, turn, shared
             )
-            if enough and reported.mends[0].tried.samples is False:
+            if enough and reported.mends[0].loses_samples:
                 enough = not HazardContext(program).keeps_samples
             if enough:
                 break
             if short or start >= len(known) or not self.room():
                 break
         reported.untried = 0 if enough else len(known) - start
-        loses = any(mend.tried.samples is False for mend in reported.mends)
+        loses = any(mend.loses_samples for mend in reported.mends)
         if loses and HazardContext(program).keeps_samples:
             # What drops or merges the samples is no fix.
-            reported.mends = [m for m in reported.mends if m.tried.samples is not False]
+            reported.mends = [m for m in reported.mends if not m.loses_samples]
         shared = count_shared_warnings(reported.mends)
         ranks = [
             rank_repair(m, before, wanted, shared)[:GROUNDS] for m in reported.mends

@@ -14,6 +14,8 @@ from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 
+OF_ELEMENTS = frozenset({"dtype", "numpy", "storage"})
+"""Kinds of fixes that change no shape."""
 Crowded = Collection[tuple[str, int]]
 """Lines with several calls that fail by themselves."""
 
@@ -30,6 +32,13 @@ class Mend:
     def fix(self) -> Fix:
         """Return the change of the text."""
         return self.option.fix
+
+    @property
+    def loses_samples(self) -> bool:
+        """Return whether the repair drops or merges samples; a cast keeps them, even
+        where the rest of the run joins two batches.
+        """
+        return self.tried.samples is False and self.option.kind not in OF_ELEMENTS
 
 
 def _is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
@@ -168,7 +177,7 @@ def rank_repair(
         not tried.complete,
         bool(new),
         differs,
-        tried.samples is False,
+        mend.loses_samples,
         max(0, len(tried.warnings) - shared),
         len(tried.failures),
         mend.option.cost,
