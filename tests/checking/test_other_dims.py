@@ -194,6 +194,31 @@ nn.CrossEntropyLoss()(scores, of_source).backward()
 """,
         "`of_source.long()`",
     ),
+    "features that were turned in vain": (
+        """\
+conv, sound = nn.Conv1d(40, 8, 3), torch.randn(2, 40, 81)
+sound = sound.transpose(1, 2)
+conv(sound).sum().backward()
+""",
+        "`sound` without `.transpose(1, 2)`",
+    ),
+    "masks of one image with a channel": (
+        """\
+body = nn.Conv2d(3, 2, 1)
+images, masks = torch.randn(1, 3, 8, 8), torch.zeros(1, 1, 8, 8)
+F.nll_loss(body(images).log_softmax(1), masks.long()).backward()
+""",
+        "`masks.long().squeeze(1)`",
+    ),
+    "the tokens of a mask among queries and keys": (
+        """\
+layer = nn.TransformerDecoderLayer(16, 2, 32, batch_first=True)
+tokens, memory = torch.randn(4, 9, 16), torch.randn(4, 5, 16)
+known = torch.ones(4, 9)
+layer(tokens, memory, tgt_mask=known.float()).sum().backward()
+""",
+        "`tgt_key_padding_mask=known == 0`",
+    ),
     "scores of one channel": (
         """\
 body = nn.Conv2d(3, 1, 3, padding=1)
@@ -225,3 +250,40 @@ def test_a_map_with_its_channels_last_is_still_told(tmp_path: Path) -> None:
     program = "nn.Conv2d(3, 8, 3)(torch.rand(2, 32, 32, 3))\n"
     report = rehearsed(tmp_path, HEAD + program)
     assert report.findings[0].code == "channels-last"
+
+
+def test_scores_of_a_part_of_the_features_are_not_shared_by_the_batch(
+    tmp_path: Path,
+) -> None:
+    program = """\
+class Mixture(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.LSTM(6, 16), nn.Linear(16, 12)
+
+    def forward(self, steps):
+        out = self.head(self.rnn(steps)[0])
+        return F.log_softmax(out[..., 5:10].view(*steps.shape[:2], 5), dim=DIM)
+
+
+data = torch.utils.data.TensorDataset(torch.randn(32, 7, 6))
+model = Mixture()
+for (batch,) in torch.utils.data.DataLoader(data, batch_size=4):
+    model(batch.transpose(0, 1)).exp().mean().backward()
+"""
+    wrong, right = (
+        {finding.code for finding in rehearsed(tmp_path, HEAD + text).findings}
+        for text in (program.replace("DIM", "-2"), program.replace("DIM", "-1"))
+    )
+    assert "batch-axis" in wrong - right
+
+
+def test_a_missing_device_is_told_once(tmp_path: Path) -> None:
+    program = """\
+model = nn.Linear(2, 2).to("cuda")
+for _ in range(2):
+    x, y = torch.randn(3, 2).to("cuda"), torch.randn(3, 2).to("cuda")
+    F.mse_loss(model(x), y).backward()
+"""
+    errors = rehearsed(tmp_path, HEAD + program).findings
+    assert [finding.code for finding in errors].count("missing-device") == 1

@@ -66,7 +66,7 @@ def _report_missing_device(engine: Engine, kind: str) -> str:
     message = f"the program asks for `{kind}`, which the rehearsed machine does not"
     message += " have"
     if kind in ("cuda", "mps"):
-        message += f"; `--device {kind}` rehearses one that does"
+        message += f"; `--device {kind}`, in front of the file, rehearses one that does"
     engine.find(
         MISSING_DEVICE,
         message,

@@ -59,6 +59,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
 )
 from shapewright.analysis.fixes.token_edits import suggest_resized_embedding
+from shapewright.analysis.fixes.transposed_weights import suggest_transposed_weight
 from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_failed_loss
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
@@ -330,7 +331,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
-    transposed = operands.suggest_transposed_weight(program, failure)
+    transposed = suggest_transposed_weight(program, failure)
     yield from iter_options("order", 1.1, transposed)
     second = suggest_second_direction(program, failure)
     yield from iter_options("directions", 1.5, second)

@@ -324,7 +324,7 @@ def _suggest_class_indices(program: Program, failure: Failure, op: Op) -> Iterat
     for dim, size in enumerate(wanted):
         if size == 1 and target.shape == (*wanted[:dim], *wanted[dim + 1 :]):
             yield from with_method_where_made(program, failure, 1, f".unsqueeze({dim})")
-    for dim, size in enumerate(target.shape):
+    for dim, size in sorted(enumerate(target.shape), key=lambda pair: pair[0] != 1):
         if size == 1 and wanted == (*target.shape[:dim], *target.shape[dim + 1 :]):
             yield from with_method_where_made(program, failure, 1, f".squeeze({dim})")
 

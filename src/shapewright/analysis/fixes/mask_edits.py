@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.fixes.constructors import iter_wanted_shapes
 from shapewright.analysis.fixes.keywords_and_methods import SEQUENTIAL, with_keyword
@@ -43,9 +44,55 @@ def suggest_masks(program: Program, failure: Failure) -> Iterator[Fix]:
         mask = program.trace.ops[failure.op].inputs[at]
         if mask.shape == wanted[::-1] != wanted:
             yield from _suggest_batch_first(program)
+        yield from _suggest_padding_mask(program, failure, mask)
         yield from _suggest_length(program, mask, wanted)
         if failure.arguments[at] in (PADDING, "mask"):
             yield from _suggest_more_keys(program, failure, mask, wanted)
+
+
+def _suggest_padding_mask(
+    program: Program, failure: Failure, mask: Fact
+) -> Iterator[Fix]:
+    """Suggest `tgt_key_padding_mask=mask == 0` for `tgt_mask=mask.float()`, where a
+    mask of the tokens of each sample is given as one of queries and keys.
+    """
+    op = program.trace.ops[failure.op]
+    text_and_call = program.call_at(op.span)
+    shape = op.inputs[0].shape
+    if text_and_call is None or mask.shape[:1] not in (shape[:1], shape[1:2]):
+        return
+    if len(mask.shape) != 2 or len({*mask.shape}) < 2:
+        return
+    text, call = text_and_call
+    for word in call.keywords:
+        new = OF_PADDING.get(word.arg or "")
+        if new is None:
+            continue
+        value, name = word.value, text.written(word.value)
+        cast = value if isinstance(value, ast.Call) and not value.args else None
+        is_cast = cast is not None and get_called_name(cast) in CASTS
+        if cast is not None and is_cast and isinstance(cast.func, ast.Attribute):
+            name = text.written(cast.func.value)
+        if mask.dtype != "bool" or is_cast:
+            name = f"{name} == 0"  # 1 stands for a token, and True for padding
+        span = text.span(value)
+        start = span.column - len(f"{word.arg}=")
+        span = replace(span, column=start)
+        if start < 1 or not text.at(span).startswith(f"{word.arg}="):
+            continue
+        edit = Edit(span, f"{new}={name}")
+        yield Fix("fits", f"`{join_lines(f'{new}={name}')}`", (edit,))
+
+
+OF_PADDING = {
+    "attn_mask": "key_padding_mask",
+    "mask": "src_key_padding_mask",
+    "src_mask": "src_key_padding_mask",
+    "tgt_mask": "tgt_key_padding_mask",
+    "memory_mask": "memory_key_padding_mask",
+}
+"""Masks of queries and keys, and the name of the mask of padding beside each."""
+CASTS = ("float", "bool")
 
 
 def _suggest_batch_first(program: Program) -> Iterator[Fix]:

@@ -209,20 +209,6 @@ def _suggest_split_dim(
             return
 
 
-def suggest_transposed_weight(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `F.linear(x, w.t())` for a weight that has its rows as columns."""
-    op = program.trace.ops[failure.op]
-    text_and_call = program.call_at(op.span)
-    if op.name.rpartition(".")[2] != "linear" or text_and_call is None:
-        return
-    if program.layer(op) is not None and len(text_and_call[1].args) < 2:
-        return  # the weight is the layer's own
-    data, weight = op.inputs[0].shape, op.inputs[1].shape
-    place = find_tensor_expressions(program, op)[1]
-    if len(weight) == 2 and data[-1:] == weight[:1] and place is not None:
-        yield append_method(text_and_call[0], place[0], ".t()")
-
-
 def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     """Reorder the dims of an operand. With `sure`, yield only the likely orders,
     otherwise only the others.
@@ -246,7 +232,30 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
                 method = f".transpose({moved[0]}, {moved[1]})"
             else:
                 method = f".permute({', '.join(map(str, order))})"
+            yield from _undo_order(program, op.inputs[repair.tensor], order)
             yield from with_method(program, failure, repair.tensor, method)
+
+
+def _undo_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[Fix]:
+    """Yield a tensor without its `transpose` or `permute`, where another order of the
+    dims would only take it back.
+    """
+    maker = program.producers.get(fact.tensor)
+    text_and_call = program.call_at(maker.span) if maker is not None else None
+    if maker is None or text_and_call is None or not maker.inputs:
+        return
+    text, call = text_and_call
+    name = maker.name.rpartition(".")[2]
+    is_method = isinstance(call.func, ast.Attribute) and not is_namespace(call.func)
+    if name not in ("transpose", "permute", "swapaxes") or not is_method:
+        return
+    back = tuple(fact.shape[dim] for dim in order)
+    if back != maker.inputs[0].shape or not isinstance(call.func, ast.Attribute):
+        return
+    owner = text.span(call.func.value)
+    tail = owner.end.until(text.span(call))
+    message = f"`{join_lines(text.at(owner))}` without `{join_lines(text.at(tail))}`"
+    yield Fix("fits", message, (Edit(tail, ""),))
 
 
 def _is_single_move(order: Sequence[int]) -> bool:

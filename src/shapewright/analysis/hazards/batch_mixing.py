@@ -10,6 +10,7 @@ from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import (
     find_contraction,
@@ -151,9 +152,16 @@ def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) ->
     ]
     if not others or any(scene.has_batch(dim) for dim in others):
         return False  # all samples have one score, or each is compared with each
-    if not any(axis.kind in ("feature", "part") for dim in others for axis in dim):
+    if not any(_is_of_features(axis) for dim in others for axis in dim):
         return False
     return not _is_used_along(scene, call)
+
+
+def _is_of_features(axis: Axis) -> bool:
+    """Return whether an axis counts features of a layer, or a part of them."""
+    return axis.kind in ("feature", "part") or (
+        axis.kind == "changed" and not axis.data
+    )
 
 
 def _is_used_along(scene: HazardContext, call: OperatorCall) -> bool:

@@ -381,10 +381,14 @@ def _of_forward_mask(
     per_head = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
     if mask.shape not in (shared, per_head):
         wanted = per_head if len(mask.shape) == 3 else shared
+        padding = ""
+        if len(q) == 3 and mask.shape == (q[1], sources):
+            padding = " = (batch, keys), as a key padding mask has"
         return Unmet(
             ATTENTION_MASK_SHAPE,
             f"{{op}} expects {{attn_mask}} as {text(shared)} = (queries, keys), or"
-            f" {text(per_head)} = (batch·heads, queries, keys), got {text(mask.shape)}",
+            f" {text(per_head)} = (batch·heads, queries, keys), got {text(mask.shape)}"
+            f"{padding}",
             Place("attn_mask"),
             has=text(mask.shape),
             needs=text(wanted),
