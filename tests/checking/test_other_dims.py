@@ -219,6 +219,15 @@ layer(tokens, memory, tgt_mask=known.float()).sum().backward()
 """,
         "`tgt_key_padding_mask=known == 0`",
     ),
+    "classes that are chosen along the batch": (
+        """\
+scores = nn.Conv2d(3, 5, 1)(torch.randn(4, 3, 6, 6))
+known = torch.rand(4, 6, 6) > 0.5
+chosen = scores.argmax(dim=0)
+print(chosen[known].sum())
+""",
+        "`scores.argmax(dim=1)`",
+    ),
     "scores of one channel": (
         """\
 body = nn.Conv2d(3, 1, 3, padding=1)

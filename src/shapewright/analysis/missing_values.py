@@ -206,12 +206,12 @@ def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         if not isinstance(call, ast.Call) or _is_of_layer(text, call):
             continue
         span, holder = text.span(call), text.parent(call)
-        returned = [c.output for c in values.program.trace.calls if c.span == span]
-        if not returned or not isinstance(returned[-1], tuple):
+        count = _count_returned(values, call)
+        if count < 2:
             continue
         if not isinstance(holder, ast.Assign) or holder.value is not call:
             continue
-        others = len(returned[-1]) - 1
+        others = count - 1
         names = ["_"] if others == 1 else ["*_"]
         unset = _list_unset_names(text, call)
         if len(unset) == others:
@@ -228,6 +228,29 @@ def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         fix = Fix("fits", f"`{new}`", (edit,))
         return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
     return None
+
+
+def _count_returned(values: FileValues, call: ast.Call) -> int:
+    """Return how many values a call of a module, or of a function of the file, returns
+    as a tuple; 0 if it is none.
+    """
+    span = values.text.span(call)
+    outputs = [c.output for c in values.program.trace.calls if c.span == span]
+    if outputs:
+        return len(outputs[-1]) if isinstance(outputs[-1], tuple) else 0
+    name = get_dotted_name(call.func)
+    functions = [
+        node
+        for node in values.text.nodes
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    if len(functions) != 1:
+        return 0
+    returned = [
+        node.value for node in ast.walk(functions[0]) if isinstance(node, ast.Return)
+    ]
+    counts = {len(v.elts) if isinstance(v, ast.Tuple) else 0 for v in returned}
+    return counts.pop() if len(counts) == 1 else 0
 
 
 def _list_unset_names(text: SourceText, call: ast.Call) -> list[str]:

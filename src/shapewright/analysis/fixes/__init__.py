@@ -149,7 +149,7 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         alone = list(iter_options(kind, 1.0, suggest(program, failure)))
         if alone:
             return alone
-    shapes = list(iter_options("created", 0.9, suggest_state_shapes(program, failure)))
+    shapes = list(iter_options("state", 0.9, suggest_state_shapes(program, failure)))
     shapes += iter_options("state", 1.0, suggest_repeated_state(program, failure))
     if shapes and is_layer_meant(program, failure):
         return shapes  # another layer would fit, too, and be another model

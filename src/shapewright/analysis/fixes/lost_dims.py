@@ -16,6 +16,7 @@ from shapewright.findings.codes import (
     EINSUM_SIZES,
     INNER_DIM_MISMATCH,
     JOINED_SIZES_DIFFER,
+    MASK_SHAPE,
     TARGET_SHAPE,
 )
 from shapewright.findings.finding import Edit, Fix
@@ -26,10 +27,10 @@ from shapewright.program.source_text import join_lines
 from shapewright.program.spans import Span
 from shapewright.record.ops import Op
 
-REDUCING = operators_with("reduces_dims")
+REDUCING = operators_with("reduces_dims", "returns_indices")
 OF_TWO_SIZES = frozenset({
     BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, EINSUM_SIZES, JOINED_SIZES_DIFFER,
-    TARGET_SHAPE,
+    MASK_SHAPE, TARGET_SHAPE,
 })  # fmt: skip
 """Codes of calls whose operands have two sizes where one is needed."""
 FARTHEST = 12

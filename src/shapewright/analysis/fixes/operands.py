@@ -31,6 +31,7 @@ from shapewright.findings.codes import (
     TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
@@ -47,6 +48,7 @@ TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
 
 
+TURNING = operators_with("transposes_dims", "moves_dims")
 CAST_METHODS = frozenset({"float", "long", "double", "half", "bfloat16", "bool", "int"})
 """Methods that a comparison is given, too, which is made of numbers by it."""
 
@@ -232,11 +234,11 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
                 method = f".transpose({moved[0]}, {moved[1]})"
             else:
                 method = f".permute({', '.join(map(str, order))})"
-            yield from _undo_order(program, op.inputs[repair.tensor], order)
+            yield from _drop_order(program, op.inputs[repair.tensor], order)
             yield from with_method(program, failure, repair.tensor, method)
 
 
-def _undo_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[Fix]:
+def _drop_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[Fix]:
     """Yield a tensor without its `transpose` or `permute`, where another order of the
     dims would only take it back.
     """
@@ -247,7 +249,7 @@ def _undo_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[
     text, call = text_and_call
     name = maker.name.rpartition(".")[2]
     is_method = isinstance(call.func, ast.Attribute) and not is_namespace(call.func)
-    if name not in ("transpose", "permute", "swapaxes") or not is_method:
+    if name not in TURNING or not is_method:
         return
     back = tuple(fact.shape[dim] for dim in order)
     if back != maker.inputs[0].shape or not isinstance(call.func, ast.Attribute):

@@ -129,7 +129,11 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
         if mend.option.kind not in GUESSED or not is_of_makers(mend.fix)
     ]
     is_of_data = make_filter(program)
-    others = [mend for mend in mends if not is_of_data(mend.fix)]
+    others = [
+        mend
+        for mend in mends
+        if mend.option.kind == "state" or not is_of_data(mend.fix)
+    ]
     return others or list(mends)
 
 

@@ -1,0 +1,274 @@
+"""Mistakes put into the answers of the posts, and whether they are mended.
+
+    python tests/posts/mutations.py --seed 3 --each 2 -o FILE
+
+One change of the text (another size, a `view` left out, another dim) makes a mistake;
+torch says whether the program fails with it. Then the program is rehearsed, and its
+first checked fix is applied. "same": that gives back the text of the answer, or a
+program which prints and leaves the same numbers from the same seeds. Nobody judges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 60
+LEFT_OUT = {
+    "contiguous", "detach", "expand", "flatten", "float", "long", "mean", "permute",
+    "reshape", "squeeze", "sum", "t", "transpose", "unsqueeze", "view",
+}  # fmt: skip
+"""Methods that a mistake leaves out."""
+FORGOTTEN = {"batch_first", "bidirectional", "dtype", "keepdim", "padding", "stride"}
+"""Keywords that a mistake leaves out."""
+WIDTHS = {"Conv1d", "Conv2d", "ConvTranspose2d", "GRU", "LSTM", "Linear"}
+NORMS = {"BatchNorm1d", "BatchNorm2d", "LayerNorm"}
+ALONG = {"argmax", "cat", "log_softmax", "mean", "softmax", "stack", "sum"}
+PAIRS = {"binary_cross_entropy_with_logits", "cross_entropy", "nll_loss"}
+
+DRIVER = '''
+import contextlib, hashlib, io, json, random, runpy, sys, traceback, warnings
+import numpy, torch
+torch.set_num_threads(1)
+for seed in (torch.manual_seed, numpy.random.seed, random.seed):
+    seed(0)
+warnings.simplefilter("ignore")
+printed, names, error, lines = io.StringIO(), {}, "", []
+try:
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+        names = runpy.run_path("program.py", run_name="__main__")
+except SystemExit:
+    pass
+except BaseException as raised:
+    error = f"{type(raised).__name__}: {raised}".partition("\\n")[0]
+    lines = [frame.lineno for frame in traceback.extract_tb(raised.__traceback__)
+             if frame.filename.endswith("program.py")]
+def write(value):
+    if isinstance(value, torch.Tensor):
+        return f"{tuple(value.shape)} {value.detach().double().sum().item():.5g}"
+    if isinstance(value, torch.nn.Module):
+        return " ".join(map(write, value.parameters()))
+    if isinstance(value, (list, tuple)):
+        return str([write(item) for item in value[:50]])
+    return f"{value:.5g}" if isinstance(value, float) else (
+        str(value) if isinstance(value, (int, str)) else "")
+state = {name: write(value) for name, value in names.items()
+         if not name.startswith("__") and not isinstance(value, type)}
+left = hashlib.sha1((printed.getvalue() + json.dumps(state, sort_keys=True)).encode())
+with open(sys.argv[1], "w") as file:
+    json.dump({"error": error, "lines": lines, "left": left.hexdigest()}, file)
+'''
+
+
+class Text:
+    """A program's text, of which nodes are replaced."""
+
+    def __init__(self, text: str) -> None:
+        self.bytes = text.encode()
+        starts = [0]
+        for row in self.bytes.splitlines(keepends=True):
+            starts.append(starts[-1] + len(row))
+        self.starts = starts
+
+    def span(self, node: Any) -> tuple[int, int]:
+        return (
+            self.starts[node.lineno - 1] + node.col_offset,
+            self.starts[node.end_lineno - 1] + node.end_col_offset,
+        )
+
+    def written(self, node: Any) -> str:
+        start, end = self.span(node)
+        return self.bytes[start:end].decode()
+
+    def replaced(self, node: Any, new: str) -> str:
+        start, end = self.span(node)
+        return (self.bytes[:start] + new.encode() + self.bytes[end:]).decode()
+
+
+def change(text: str) -> Iterator[tuple[str, int, str]]:
+    """Yield each mistake as (what was changed, line, text with the mistake)."""
+    source = Text(text)
+    for node in ast.walk(ast.parse(text)):
+        changes = _change_call(source, node) if isinstance(node, ast.Call) else ()
+        for kind, at, new in changes:
+            yield kind, at.lineno, new
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            left, right = source.written(node.left), source.written(node.right)
+            yield "swapped @", node.lineno, source.replaced(node, f"{right} @ {left}")
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            names = node.targets[0].elts
+            if len(names) == 2 and isinstance(node.value, ast.Call):
+                new = source.replaced(node.targets[0], source.written(names[0]))
+                yield "a tuple not unpacked", node.lineno, new
+
+
+def _change_call(source: Text, call: ast.Call) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield the mistakes that are made at a call."""
+    func, args = call.func, call.args
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    written = [source.written(node) for node in args]
+    if name in WIDTHS | NORMS and args:
+        other = _write_other_size(source, args[0])
+        if other:
+            kind = "features of a norm" if name in NORMS else "inputs of a layer"
+            yield kind, args[0], source.replaced(args[0], other)
+    is_method = isinstance(func, ast.Attribute) and not (
+        isinstance(func.value, ast.Name) and func.value.id in ("F", "np", "torch")
+    )
+    if is_method and name in LEFT_OUT and (args or name not in ("mean", "sum")):
+        assert isinstance(func, ast.Attribute)
+        yield f"without {name}", func, source.replaced(call, source.written(func.value))
+    if is_method and name in ("permute", "view", "reshape") and len(args) > 1:
+        turned = [*written[:-2], written[-1], written[-2]]
+        new = f"{source.written(func)}({', '.join(turned)})"
+        yield f"{name} in another order", func, source.replaced(call, new)
+    if name in PAIRS and len(args) == 2 and not call.keywords:
+        new = f"{source.written(func)}({written[1]}, {written[0]})"
+        yield "swapped loss", func, source.replaced(call, new)
+    for word in call.keywords:
+        if word.arg in FORGOTTEN and all(other.arg for other in call.keywords):
+            rest = [f"{other.arg}={source.written(other.value)}"
+                    for other in call.keywords if other is not word]  # fmt: skip
+            new = f"{source.written(func)}({', '.join(written + rest)})"
+            yield f"without {word.arg}", word.value, source.replaced(call, new)
+        if word.arg == "dim" and name in ALONG:
+            now = source.written(word.value)
+            if now in ("-1", "1", "2"):
+                new = source.replaced(word.value, "1" if now == "2" else "0")
+                yield f"{name} along another dim", word.value, new
+
+
+def _write_other_size(source: Text, node: ast.expr) -> str:
+    """Return a wrong size in place of a number or a product."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return str(node.value * 2)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return source.written(node.left)
+    return ""
+
+
+def run(folder: Path, text: str) -> dict[str, Any] | None:
+    """Run a text with torch, from the same seeds."""
+    with tempfile.TemporaryDirectory() as place:
+        copy, out = Path(place) / "copy", Path(place) / "out.json"
+        shutil.copytree(folder, copy)
+        (copy / "program.py").write_text(text)
+        command = [sys.executable, "-c", DRIVER, str(out)]
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(copy)}
+        try:
+            subprocess.run(command, cwd=copy, env=env, capture_output=True,
+                           timeout=LIMIT)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return None
+        return json.loads(out.read_text()) if out.exists() else None
+
+
+def rehearse(folder: Path, text: str, source: str) -> list[dict[str, Any]]:
+    """Return the findings of a rehearsal of a text."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / folder.name
+        shutil.copytree(folder, copy)
+        (copy / "program.py").write_text(text)
+        for name in ("answer.py", "label.toml"):
+            (copy / name).unlink()
+        command = [sys.executable, "-m", "shapewright", "rehearse", "--format", "json"]
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": source}
+        try:
+            done = subprocess.run([*command, "program.py"], cwd=copy, env=env,
+                                  capture_output=True, timeout=2 * LIMIT)  # fmt: skip
+            return json.loads(done.stdout)["findings"]
+        except (subprocess.TimeoutExpired, ValueError):
+            return []
+
+
+def apply(text: str, edits: list[dict[str, Any]]) -> str:
+    """Return a text with the edits of a fix."""
+    starts = [0]
+    for row in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(row))
+    for edit in sorted(edits, key=lambda edit: edit["start"], reverse=True):
+        start, end = (starts[line - 1] + column - 1
+                      for line, column in (edit["start"], edit["end"]))  # fmt: skip
+        text = text[:start] + edit["text"] + text[end:]
+    return text
+
+
+def judge(
+    folder: Path, mistake: tuple[str, int, str], failed: dict[str, Any], source: str
+) -> dict[str, Any]:
+    """Return whether a mistake is found, and what its first checked fix does."""
+    _, line, text = mistake
+    wanted = {line, *failed["lines"][-1:]}
+    row: dict[str, Any] = {"found": False, "fix": "none"}
+    for finding in rehearse(folder, text, source):
+        places = [finding, *finding["related"]]
+        lines = {place["span"]["line"] for place in places if place["span"]}
+        if finding["severity"] == "note" or not lines & wanted:
+            continue
+        row["found"] = True
+        fixes = [fix for fix in finding["fixes"] if fix["checked"]]
+        if fixes and row["fix"] == "none":
+            answer = (folder / "answer.py").read_text("utf-8")
+            new = apply(text, fixes[0]["edits"])
+            row["first"] = fixes[0]["message"]
+            if ast.dump(ast.parse(new)) == ast.dump(ast.parse(answer)):
+                row["fix"] = "same"
+                continue
+            after, before = run(folder, new), run(folder, answer)
+            ends = after is not None and not after["error"]
+            row["fix"] = "other" if ends else "fails"
+            if ends and before is not None and after["left"] == before["left"]:
+                row["fix"] = "same"
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--each", type=int, default=2, help="of each kind of change")
+    parser.add_argument("--waves", default="wave*")
+    parser.add_argument("--source", default=str(HERE.parents[1] / "src"))
+    parser.add_argument("-o", "--output")
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    pool: dict[str, list[tuple[Path, tuple[str, int, str]]]] = defaultdict(list)
+    for path in sorted(HERE.glob(f"{options.waves}/*/answer.py")):
+        label = (path.parent / "label.toml").read_text("utf-8")
+        if 'command = "rehearse program.py"' in label:
+            for mistake in change(path.read_text("utf-8")):
+                pool[mistake[0]].append((path.parent, mistake))
+    rows, total = [], Counter[str]()
+    for kind in sorted(pool):
+        draw.shuffle(pool[kind])
+        count = 0
+        for folder, mistake in pool[kind]:
+            failed = run(folder, mistake[2]) if count < options.each else None
+            if failed is None or not failed["error"]:
+                continue
+            count += 1
+            row = judge(folder, mistake, failed, options.source)
+            row |= {"kind": kind, "folder": folder.name, "line": mistake[1],
+                    "error": failed["error"], "text": mistake[2]}  # fmt: skip
+            rows.append(row)
+            total.update(["failing", row["fix"], *["found"] * row["found"]])
+            print(row["kind"], "|", folder.name, mistake[1], "|", row["found"],
+                  row["fix"], "|", row.get("first", ""), flush=True)  # fmt: skip
+    print(dict(total))
+    if options.output:
+        Path(options.output).write_text(json.dumps(rows, indent=1), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
