@@ -38,7 +38,7 @@ NORMS = {"BatchNorm1d", "BatchNorm2d", "LayerNorm"}
 ALONG = {"argmax", "cat", "log_softmax", "mean", "softmax", "stack", "sum"}
 PAIRS = {"binary_cross_entropy_with_logits", "cross_entropy", "nll_loss"}
 
-DRIVER = '''
+DRIVER = """
 import contextlib, hashlib, io, json, random, runpy, sys, traceback, warnings
 import numpy, torch
 torch.set_num_threads(1)
@@ -69,7 +69,7 @@ state = {name: write(value) for name, value in names.items()
 left = hashlib.sha1((printed.getvalue() + json.dumps(state, sort_keys=True)).encode())
 with open(sys.argv[1], "w") as file:
     json.dump({"error": error, "lines": lines, "left": left.hexdigest()}, file)
-'''
+"""
 
 
 class Text:
