@@ -228,6 +228,42 @@ print(chosen[known].sum())
 """,
         "`scores.argmax(dim=1)`",
     ),
+    "a state for the first dim of the data": (
+        """\
+class Songs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(6, 8)
+
+    def forward(self, x):
+        return self.rnn(x, torch.zeros(1, x.size(0), 8))[0]
+
+
+Songs()(torch.randn(4, 10, 6)).sum().backward()
+""",
+        "`nn.GRU(6, 8, batch_first=True)`",
+    ),
+    "a buffer that keeps the graph of the first step": (
+        """\
+class Rotation(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.freqs = nn.Parameter(torch.ones(4))
+        self.register_buffer("cached", None, persistent=False)
+
+    def forward(self, x):
+        if self.cached is None:
+            angles = torch.arange(6.0)[:, None] * self.freqs
+            self.cached = angles
+        return x * self.cached.cos()
+
+
+rotation = Rotation()
+for _ in range(2):
+    rotation(torch.randn(3, 6, 4)).sum().backward()
+""",
+        "`self.cached = angles.detach()`",
+    ),
     "scores of one channel": (
         """\
 body = nn.Conv2d(3, 1, 3, padding=1)
@@ -296,3 +332,18 @@ for _ in range(2):
 """
     errors = rehearsed(tmp_path, HEAD + program).findings
     assert [finding.code for finding in errors].count("missing-device") == 1
+
+
+def test_another_column_is_no_fix_of_an_error_of_numpy(tmp_path: Path) -> None:
+    program = """\
+import numpy as np
+
+rows = np.empty((2, 2), dtype=object)
+for n in range(2):
+    rows[n, 0], rows[n, 1] = np.ones(3), n
+x = rows[:, 0]
+x = torch.tensor(x.astype(np.float32))
+"""
+    (error,) = rehearsed(tmp_path, HEAD + program).findings
+    assert error.code == "program-error"
+    assert not any("rows[:, 1]" in fix.message for fix in error.fixes)

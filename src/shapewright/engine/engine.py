@@ -371,7 +371,11 @@ class Engine(SeenTensors, TorchFunctionMode):
     def find(
         self, code: str, message: str, torch_message: str = "", once: bool = False
     ) -> None:
-        """Record a finding at the line of the program that is running."""
+        """Record a finding at the line of the program that is running; with `once`,
+        only where it is the first that says so.
+        """
+        if once and any(known[:2] == (code, message) for known in self.findings):
+            return
         key = (code, message, (self.sites.here(), self.call))
         words, count = self.findings.get(key, (torch_message, 0))
-        self.findings[key] = words, 1 if once else count + 1
+        self.findings[key] = words, count + 1

@@ -121,7 +121,7 @@ def _describe_freed(
     edges = [
         edge
         for edge in history.iter_edges(graph, shared)
-        if edge.fact.tensor not in program.states
+        if edge.fact.tensor not in program.states or not edge.fact.is_leaf
     ]
     where = _format_line(first)
     if not edges:

@@ -19,6 +19,7 @@ from shapewright.analysis.fixes import (
     keywords_and_methods,
     numbers_and_names,
     operands,
+    order_edits,
     squeeze_edits,
 )
 from shapewright.analysis.fixes import constructors as created
@@ -38,12 +39,12 @@ from shapewright.analysis.fixes.lost_dims import (
 )
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.merged_dims import suggest_merged_dims
-from shapewright.analysis.fixes.missing_padding import suggest_padding
+from shapewright.analysis.fixes.missing_padding import find_padding
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
-from shapewright.analysis.fixes.refusals import is_refused
+from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -59,7 +60,6 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
 )
 from shapewright.analysis.fixes.token_edits import suggest_resized_embedding
-from shapewright.analysis.fixes.transposed_weights import suggest_transposed_weight
 from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_failed_loss
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
@@ -209,6 +209,10 @@ def _is_input_fix(program: Program, fix: Fix) -> bool:
     return False
 
 
+OF_PLACES = ("IndexError", "KeyError")
+"""Errors that another place in what is read may repair."""
+
+
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
     lines = find_error_suspects(program, finding.span)
@@ -221,6 +225,9 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     if finding.code == COLLATED_LIST:
         own += iter_options("list", 0.5, suggest_tensors(program, None))
     last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
+    numbers = numbers_and_names.change_numbers(program, lines, [])
+    if program.ending is None or program.ending.error not in OF_PLACES:
+        numbers = (fix for fix in numbers if not is_of_other_data(program, fix))
     return _sort_fixes(
         program,
         [
@@ -240,9 +247,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *iter_options(
                 "squeeze", 1.5, squeeze_edits.suggest_squeeze_dim(program, lines)
             ),
-            *iter_options(
-                "number", 3.0, numbers_and_names.change_numbers(program, lines, [])
-            ),
+            *iter_options("number", 3.0, numbers),
             *iter_options(
                 "argument", 3.0, numbers_and_names.replace_names(program, lines)
             ),
@@ -299,7 +304,7 @@ def _apply_edits(program: Program, fix: Fix) -> frozenset[tuple[str, str]]:
 
 def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     """Yield fixes that follow from the failing call itself."""
-    ordered = operands.fix_order(program, failure, sure=True)
+    ordered = order_edits.fix_order(program, failure, sure=True)
     yield from iter_options(
         "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
     )
@@ -331,7 +336,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
-    transposed = suggest_transposed_weight(program, failure)
+    transposed = order_edits.suggest_transposed_weight(program, failure)
     yield from iter_options("order", 1.1, transposed)
     second = suggest_second_direction(program, failure)
     yield from iter_options("directions", 1.5, second)
@@ -341,10 +346,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("unread", 0.9, unread)
     reduced = suggest_other_reduced_dim(program, failure)
     yield from iter_options("reduced", 1.0, reduced)
-    forgotten = suggest_padding(program, failure, beside_others=True)
-    yield from iter_options("padding", 0.85, forgotten)
-    padding = suggest_padding(program, failure, beside_others=False)
-    yield from iter_options("padding", 1.15, padding)
+    padding, is_forgotten = find_padding(program, failure)
+    yield from iter_options("padding", 0.85 if is_forgotten else 1.15, padding)
     merged = suggest_merged_dims(program, failure)
     yield from iter_options("merged", 1.05, merged)
     kept = suggest_kept_size(program, failure)
@@ -462,5 +465,5 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "larger?", 4.6, crop_edits.fix_larger_tensor(program, failure, False)
     )
     yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
-    unsure = operands.fix_order(program, failure, sure=False)
+    unsure = order_edits.fix_order(program, failure, sure=False)
     yield from iter_options("order?", 5.0, unsure)

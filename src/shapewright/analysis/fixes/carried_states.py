@@ -61,9 +61,8 @@ def _suggest_kept_state(history: History, edge: Edge, several: bool) -> Iterator
         statements = [n for n in ast.walk(function) if isinstance(n, ast.Assign)]
         read = {
             get_dotted_name(part)
-            for statement in statements
-            for part in ast.walk(statement.value)
-            if isinstance(part, ast.Attribute)
+            for part in ast.walk(function)
+            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load)
         }
         assigned = {
             get_dotted_name(part)

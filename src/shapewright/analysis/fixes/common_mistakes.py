@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -85,7 +84,6 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if name == "einsum" and isinstance(node, ast.Call):
         yield from _suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
-        yield from _suggest_cat_dim(text, node)
         yield from suggest_joined_dim(program, op, node)
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
         yield from _suggest_assignment(text, node)
@@ -278,16 +276,6 @@ def _has_fitting_letters(terms: list[str], op: Op) -> bool:
             if sizes.setdefault(letter, size) not in (size, 1) and size != 1:
                 return False
     return True
-
-
-def _suggest_cat_dim(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """Suggest a `dim` argument for a call of `torch.cat` that has none."""
-    if len(call.args) == 1 and not call.keywords:
-        place = text.span(call).end
-        place = replace(place, column=place.column - 1, end_column=place.column - 1)
-        for dim in (1, -1, 2):
-            message = f"`{text.written(call)[:-1]}, dim={dim})`"
-            yield Fix("fits", message, (Edit(place, f", dim={dim}"),))
 
 
 SIGNS = {

@@ -27,8 +27,13 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
         return  # a cast would hide what is wrong
     for repair in failure.repairs:
         if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
-            method = f".{CASTS[repair.new]}()"
-            yield from with_method_where_made(program, failure, repair.tensor, method)
+            yield from with_method_where_made(
+                program,
+                failure,
+                repair.tensor,
+                f".{CASTS[repair.new]}()",
+                kinds=(ast.Call, ast.Compare),
+            )
 
 
 def fix_shared_dtype(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -4,8 +4,6 @@ added or compared behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import find_constructor
@@ -26,18 +24,16 @@ MOST_SINGLE = 4
 """Convolutions that are padded one by one."""
 
 
-def suggest_padding(
-    program: Program, failure: Failure, beside_others: bool
-) -> Iterator[Fix]:
-    """Suggest `padding=1` for the convolutions of three by three that have none, one by
-    one and all at once; either where others have it, or where none has.
+def find_padding(program: Program, failure: Failure) -> tuple[list[Fix], bool]:
+    """Return `padding=1` for the convolutions of three by three that have none, for one
+    by one and all at once, and whether others have theirs.
     """
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
     if unmet is None or unmet.code not in OF_MAPS or not op.inputs:
-        return
+        return [], False
     if max(len(fact.shape) for fact in op.inputs) < 3 or not _is_of_map(failure):
-        return
+        return [], False
     bare: dict[Span, Fix] = {}
     is_kept = False
     for before in program.trace.ops[: op.index]:
@@ -56,18 +52,17 @@ def suggest_padding(
         built = find_constructor(program, before.module)
         if built is None or len(built[1].args) >= PADDING:
             continue
-        words = {word.arg for word in built[1].keywords}
-        if not words & {"padding", None}:
+        if not {word.arg for word in built[1].keywords} & {"padding", None}:
             fix = with_keyword(*built, f"padding={kernel[0] // 2}")
             bare.setdefault(built[0].span(built[1]), fix)
-    if is_kept != beside_others:
-        return
-    if is_kept or len(bare) == 1:
-        yield from list(bare.values())[:MOST_SINGLE]
+    fixes = list(bare.values())[:MOST_SINGLE] if is_kept or len(bare) == 1 else []
     if len(bare) > 1:
         edits = tuple(edit for fix in bare.values() for edit in fix.edits)
-        word = edits[0].text.lstrip(", ")
-        yield Fix("fits", f"`{word}` for each of {len(bare)} convolutions", edits)
+        words = {edit.text.lstrip(", ") for edit in edits}
+        word = f"`{words.pop()}`" if len(words) == 1 else "`padding` of half the kernel"
+        message = f"{word} for each of {len(bare)} convolutions"
+        fixes.append(Fix("fits", message, edits))
+    return fixes, is_kept
 
 
 PADDING = 5

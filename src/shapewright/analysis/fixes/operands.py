@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import (
@@ -22,16 +21,11 @@ from shapewright.analysis.provenance.call_expressions import (
 )
 from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
-    DOES_NOT_DIVIDE,
-    ELEMENT_COUNT_MISMATCH,
     LENGTHS_ON_GPU,
-    MISSING_TRANSPOSE,
     ONE_VALUE_PER_CHANNEL,
-    SHUFFLED_SIZES,
     TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
@@ -46,11 +40,6 @@ from shapewright.record.ops import Fact, Op, collect_leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
-
-
-TURNING = operators_with("transposes_dims", "moves_dims")
-CAST_METHODS = frozenset({"float", "long", "double", "half", "bfloat16", "bool", "int"})
-"""Methods that a comparison is given, too, which is made of numbers by it."""
 
 
 def with_method(
@@ -68,10 +57,14 @@ def with_method(
 
 
 def with_method_where_made(
-    program: Program, failure: Failure, tensor: int, method: str
+    program: Program,
+    failure: Failure,
+    tensor: int,
+    method: str,
+    kinds: tuple[type[ast.expr], ...] = (ast.Call,),
 ) -> Iterator[Fix]:
-    """Append `method` to an operand as `with_method` does, then to the call that made
-    it.
+    """Append `method` to an operand as `with_method` does, then to the expression that
+    made it, if it is of one of the kinds.
     """
     yield from with_method(program, failure, tensor, method)
     op = program.trace.ops[failure.op]
@@ -82,8 +75,6 @@ def with_method_where_made(
         text_and_node = program.node(maker.span)
         if text_and_node is None or maker.span == op.span:
             continue
-        is_cast = method.strip(".()") in CAST_METHODS
-        kinds = (ast.Call, ast.Compare) if is_cast else (ast.Call,)
         if isinstance(text_and_node[1], kinds):
             yield append_method(text_and_node[0], text_and_node[1], method)
 
@@ -209,84 +200,6 @@ def _suggest_split_dim(
             )
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(place, new),))
             return
-
-
-def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
-    """Reorder the dims of an operand. With `sure`, yield only the likely orders,
-    otherwise only the others.
-    """
-    op = program.trace.ops[failure.op]
-    layer = program.layer(op) is not None
-    orders = [repair for repair in failure.repairs if repair.kind == "permute"]
-    if any(_is_single_move(repair.new) for repair in orders):
-        orders = [repair for repair in orders if _is_single_move(repair.new)]
-    for repair in orders:
-        if layer and not sure:
-            return  # a layer's input begins with the batch
-        equal = _is_equal_after(op.inputs, repair)
-        unmet = failure.unmet
-        vague = unmet is not None and unmet.code in VAGUE
-        turned = unmet is not None and unmet.code == MISSING_TRANSPOSE
-        if ((_is_batch_kept(repair) or equal or turned) and not vague) == sure:
-            order = repair.new
-            moved = [at for at, dim in enumerate(order) if at != dim]
-            if len(moved) == 2:
-                method = f".transpose({moved[0]}, {moved[1]})"
-            else:
-                method = f".permute({', '.join(map(str, order))})"
-            yield from _drop_order(program, op.inputs[repair.tensor], order)
-            yield from with_method(program, failure, repair.tensor, method)
-
-
-def _drop_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[Fix]:
-    """Yield a tensor without its `transpose` or `permute`, where another order of the
-    dims would only take it back.
-    """
-    maker = program.producers.get(fact.tensor)
-    text_and_call = program.call_at(maker.span) if maker is not None else None
-    if maker is None or text_and_call is None or not maker.inputs:
-        return
-    text, call = text_and_call
-    name = maker.name.rpartition(".")[2]
-    is_method = isinstance(call.func, ast.Attribute) and not is_namespace(call.func)
-    if name not in TURNING or not is_method:
-        return
-    back = tuple(fact.shape[dim] for dim in order)
-    if back != maker.inputs[0].shape or not isinstance(call.func, ast.Attribute):
-        return
-    owner = text.span(call.func.value)
-    tail = owner.end.until(text.span(call))
-    message = f"`{join_lines(text.at(owner))}` without `{join_lines(text.at(tail))}`"
-    yield Fix("fits", message, (Edit(tail, ""),))
-
-
-def _is_single_move(order: Sequence[int]) -> bool:
-    """Return whether a single dim is moved, and the others stay in their order: images
-    that have their channels last keep height before width.
-    """
-    return any(
-        all(a < b for a, b in pairwise(dim for dim in order if dim != moved))
-        for moved in order
-    )
-
-
-VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})
-"""Codes where that another order fits says little."""
-
-
-def _is_equal_after(inputs: tuple[Fact, ...], repair: Repair) -> bool:
-    """Return whether the reordered dims equal those of another operand."""
-    shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
-    others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
-    return len(set(shape)) > 1 and any(shape == other for other in others)
-
-
-def _is_batch_kept(repair: Repair) -> bool:
-    """Return whether the first dim stays in place: only dims of an image or a sequence
-    are swapped.
-    """
-    order = repair.new
-    return len(order) > 2 and order[0] == 0
 
 
 def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:

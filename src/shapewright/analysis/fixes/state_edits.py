@@ -105,9 +105,13 @@ def suggest_second_direction(program: Program, failure: Failure) -> Iterator[Fix
 
 def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest another shape where the states of a recurrent layer are created, for all
-    states of the layer at once: `torch.zeros(2 * layers, x.size(0), hidden)`.
+    states of the layer at once: `torch.zeros(2 * layers, x.size(0), hidden)`. Before
+    that, `batch_first=True` where the states have the size of the data's first dim.
     """
     op = program.trace.ops[failure.op]
+    built = find_constructor(program, op.module)
+    if built is not None and _is_batch_first_meant(program, failure):
+        yield with_keyword(*built, "batch_first=True")
     for at, wanted in _find_wanted_states(program, failure):
         passed = _find_passed_batch(program, failure, at, wanted)
         if passed is not None:
@@ -221,6 +225,18 @@ def is_layer_meant(program: Program, failure: Failure) -> bool:
         shape = op.inputs[at].shape
         if len(shape) == len(wanted) == 3:
             return shape[1:] == wanted[1:] or (shape[1], shape[0], shape[2]) == wanted
+    return False
+
+
+def _is_batch_first_meant(program: Program, failure: Failure) -> bool:
+    """Return whether the states are for as many samples as a layer that reads the time
+    first was given steps: the program counts its samples in dim 0.
+    """
+    op = program.trace.ops[failure.op]
+    for at, wanted in _find_wanted_states(program, failure):
+        data, shape = op.inputs[0].shape, op.inputs[at].shape
+        if len(shape) == len(wanted) == len(data) == 3:
+            return (shape[1], wanted[1]) == data[:2]
     return False
 
 

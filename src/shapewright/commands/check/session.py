@@ -76,7 +76,6 @@ from shapewright.findings.codes import (
     CODES,
     COLLATED_LIST,
     ITEMS_DO_NOT_STACK,
-    MISSING_DEVICE,
     MIXED_DEVICES,
     PROGRAM_ERROR,
     TORCH_ERROR,
@@ -315,18 +314,7 @@ class Session:
             if (ended and line in lines) or place in known or (alone and fresh):
                 continue
             if not ended or finding.severity == "note":  # rests on what was supposed
-                same = [
-                    entry
-                    for entry in (*self.told, *fresh)
-                    if finding.code == MISSING_DEVICE == entry.finding.code
-                    and entry.finding.message == finding.message
-                ]
-                for entry in same:  # each `.to("cuda")` says the same
-                    entry.finding = replace(
-                        entry.finding, count=entry.finding.count + finding.count
-                    )
-                if not same:
-                    fresh.append(Told(finding, place))
+                fresh.append(Told(finding, place))
                 continue
             if _is_left_by_backward(program, finding):
                 continue

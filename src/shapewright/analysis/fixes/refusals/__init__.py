@@ -7,7 +7,7 @@ tried (`edits.py`), and by what the run with it shows against the run that faile
 
 from __future__ import annotations
 
-from shapewright.analysis.fixes.refusals.edits import is_refused
+from shapewright.analysis.fixes.refusals.edits import is_of_other_data, is_refused
 from shapewright.analysis.fixes.refusals.runs import (
     FailedRun,
     RunOutline,
@@ -21,6 +21,7 @@ __all__ = [
     "RunOutline",
     "build_failed_outline",
     "build_outline",
+    "is_of_other_data",
     "is_refused",
     "is_refused_after",
 ]

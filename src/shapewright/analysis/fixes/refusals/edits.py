@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from math import prod
 
 from shapewright.analysis.fixes.index_edits import MOST_MORE
@@ -25,6 +26,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_shape_owner
 
 TURNS = re.compile(
     r"\.(transpose|permute|swapaxes|movedim|mT|t\(|T\b|unsqueeze|flatten|view|reshape)"
@@ -188,6 +190,17 @@ def _is_of_many_classes(program: Program, fix: Fix) -> bool:
 
 def _is_of_other_column(program: Program, fix: Fix) -> bool:
     """Return whether another column is read than the one that the program reads."""
+    return any(True for _ in _iter_other_indices(program, fix))
+
+
+def is_of_other_data(program: Program, fix: Fix) -> bool:
+    """Return whether another place is read of anything but a shape."""
+    others = _iter_other_indices(program, fix)
+    return any(get_shape_owner(place.value) is None for place in others)
+
+
+def _iter_other_indices(program: Program, fix: Fix) -> Iterator[ast.Subscript]:
+    """Yield the subscripts in which a fix writes another number."""
     for edit in fix.edits:
         text_and_node = program.node(edit.span)
         if text_and_node is None:
@@ -197,8 +210,7 @@ def _is_of_other_column(program: Program, fix: Fix) -> bool:
         if isinstance(around, ast.Tuple):
             around = text.parent(around)
         if isinstance(node, ast.Constant) and isinstance(around, ast.Subscript):
-            return True
-    return False
+            yield around
 
 
 def _read_number(text: SourceText | None, span: Span) -> int:
