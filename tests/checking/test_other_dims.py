@@ -347,3 +347,22 @@ x = torch.tensor(x.astype(np.float32))
     (error,) = rehearsed(tmp_path, HEAD + program).findings
     assert error.code == "program-error"
     assert not any("rows[:, 1]" in fix.message for fix in error.fixes)
+
+
+def test_a_known_size_is_not_written_as_another_product(tmp_path: Path) -> None:
+    program = """\
+body, head = nn.Conv2d(3, 64, 3, 5), nn.Linear(64 * 8 * 8, 10)
+head(body(torch.randn(2, 3, 32, 32)).flatten(1)).sum().backward()
+"""
+    (error,) = rehearsed(tmp_path, HEAD + program).findings
+    assert [fix.message for fix in error.fixes] == ["`nn.Linear(64 * 6 * 6, 10)`"]
+
+
+def test_no_sequence_is_made_one_token_long(tmp_path: Path) -> None:
+    program = """\
+table, places = nn.Embedding(20, 8), nn.Parameter(torch.zeros(1, 16, 8))
+ids = torch.randint(0, 20, (4, 24))
+(table(ids) + places).sum().backward()
+"""
+    (error,) = rehearsed(tmp_path, HEAD + program).findings
+    assert not any("(4, 1)" in fix.message for fix in error.fixes)

@@ -27,13 +27,17 @@ HERE = Path(__file__).resolve().parent
 LIMIT = 120
 
 
-def ask(folder: Path, command: str, answer: bool, source: str) -> dict:
-    """Run a command in a copy of a post's folder."""
+def ask(
+    folder: Path, command: str, answer: bool, source: str, program: str = ""
+) -> dict:
+    """Run a command in a copy of a post's folder, or of another program in it."""
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / folder.name
         shutil.copytree(folder, copy)
         if answer:
             shutil.copy(copy / "answer.py", copy / "program.py")
+        if program:
+            (copy / "program.py").write_text(program)
         (copy / "answer.py").unlink()
         (copy / "label.toml").unlink()
         words = shlex.split(command)

@@ -24,7 +24,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from measure import ask
+
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "src"))
+
+from shapewright.program.source_text import SourceText  # noqa: E402
+from shapewright.program.spans import Span, apply_edits  # noqa: E402
+
 LIMIT = 60
 LEFT_OUT = {
     "contiguous", "detach", "expand", "flatten", "float", "long", "mean", "permute",
@@ -72,49 +79,31 @@ with open(sys.argv[1], "w") as file:
 """
 
 
-class Text:
-    """A program's text, of which nodes are replaced."""
-
-    def __init__(self, text: str) -> None:
-        self.bytes = text.encode()
-        starts = [0]
-        for row in self.bytes.splitlines(keepends=True):
-            starts.append(starts[-1] + len(row))
-        self.starts = starts
-
-    def span(self, node: Any) -> tuple[int, int]:
-        return (
-            self.starts[node.lineno - 1] + node.col_offset,
-            self.starts[node.end_lineno - 1] + node.end_col_offset,
-        )
-
-    def written(self, node: Any) -> str:
-        start, end = self.span(node)
-        return self.bytes[start:end].decode()
-
-    def replaced(self, node: Any, new: str) -> str:
-        start, end = self.span(node)
-        return (self.bytes[:start] + new.encode() + self.bytes[end:]).decode()
+def replaced(source: SourceText, node: ast.expr, new: str) -> str:
+    """Return a text with an expression replaced."""
+    return apply_edits(source.text, [(source.span(node), new)])
 
 
 def change(text: str) -> Iterator[tuple[str, int, str]]:
     """Yield each mistake as (what was changed, line, text with the mistake)."""
-    source = Text(text)
+    source = SourceText("program.py", text)
     for node in ast.walk(ast.parse(text)):
         changes = _change_call(source, node) if isinstance(node, ast.Call) else ()
         for kind, at, new in changes:
             yield kind, at.lineno, new
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             left, right = source.written(node.left), source.written(node.right)
-            yield "swapped @", node.lineno, source.replaced(node, f"{right} @ {left}")
+            yield "swapped @", node.lineno, replaced(source, node, f"{right} @ {left}")
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
             names = node.targets[0].elts
             if len(names) == 2 and isinstance(node.value, ast.Call):
-                new = source.replaced(node.targets[0], source.written(names[0]))
+                new = replaced(source, node.targets[0], source.written(names[0]))
                 yield "a tuple not unpacked", node.lineno, new
 
 
-def _change_call(source: Text, call: ast.Call) -> Iterator[tuple[str, ast.expr, str]]:
+def _change_call(
+    source: SourceText, call: ast.Call
+) -> Iterator[tuple[str, ast.expr, str]]:
     """Yield the mistakes that are made at a call."""
     func, args = call.func, call.args
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
@@ -123,34 +112,38 @@ def _change_call(source: Text, call: ast.Call) -> Iterator[tuple[str, ast.expr, 
         other = _write_other_size(source, args[0])
         if other:
             kind = "features of a norm" if name in NORMS else "inputs of a layer"
-            yield kind, args[0], source.replaced(args[0], other)
+            yield kind, args[0], replaced(source, args[0], other)
     is_method = isinstance(func, ast.Attribute) and not (
         isinstance(func.value, ast.Name) and func.value.id in ("F", "np", "torch")
     )
     if is_method and name in LEFT_OUT and (args or name not in ("mean", "sum")):
         assert isinstance(func, ast.Attribute)
-        yield f"without {name}", func, source.replaced(call, source.written(func.value))
+        yield (
+            f"without {name}",
+            func,
+            replaced(source, call, source.written(func.value)),
+        )
     if is_method and name in ("permute", "view", "reshape") and len(args) > 1:
         turned = [*written[:-2], written[-1], written[-2]]
         new = f"{source.written(func)}({', '.join(turned)})"
-        yield f"{name} in another order", func, source.replaced(call, new)
+        yield f"{name} in another order", func, replaced(source, call, new)
     if name in PAIRS and len(args) == 2 and not call.keywords:
         new = f"{source.written(func)}({written[1]}, {written[0]})"
-        yield "swapped loss", func, source.replaced(call, new)
+        yield "swapped loss", func, replaced(source, call, new)
     for word in call.keywords:
         if word.arg in FORGOTTEN and all(other.arg for other in call.keywords):
             rest = [f"{other.arg}={source.written(other.value)}"
                     for other in call.keywords if other is not word]  # fmt: skip
             new = f"{source.written(func)}({', '.join(written + rest)})"
-            yield f"without {word.arg}", word.value, source.replaced(call, new)
+            yield f"without {word.arg}", word.value, replaced(source, call, new)
         if word.arg == "dim" and name in ALONG:
             now = source.written(word.value)
             if now in ("-1", "1", "2"):
-                new = source.replaced(word.value, "1" if now == "2" else "0")
+                new = replaced(source, word.value, "1" if now == "2" else "0")
                 yield f"{name} along another dim", word.value, new
 
 
-def _write_other_size(source: Text, node: ast.expr) -> str:
+def _write_other_size(source: SourceText, node: ast.expr) -> str:
     """Return a wrong size in place of a number or a product."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return str(node.value * 2)
@@ -175,36 +168,6 @@ def run(folder: Path, text: str) -> dict[str, Any] | None:
         return json.loads(out.read_text()) if out.exists() else None
 
 
-def rehearse(folder: Path, text: str, source: str) -> list[dict[str, Any]]:
-    """Return the findings of a rehearsal of a text."""
-    with tempfile.TemporaryDirectory() as place:
-        copy = Path(place) / folder.name
-        shutil.copytree(folder, copy)
-        (copy / "program.py").write_text(text)
-        for name in ("answer.py", "label.toml"):
-            (copy / name).unlink()
-        command = [sys.executable, "-m", "shapewright", "rehearse", "--format", "json"]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": source}
-        try:
-            done = subprocess.run([*command, "program.py"], cwd=copy, env=env,
-                                  capture_output=True, timeout=2 * LIMIT)  # fmt: skip
-            return json.loads(done.stdout)["findings"]
-        except (subprocess.TimeoutExpired, ValueError):
-            return []
-
-
-def apply(text: str, edits: list[dict[str, Any]]) -> str:
-    """Return a text with the edits of a fix."""
-    starts = [0]
-    for row in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(row))
-    for edit in sorted(edits, key=lambda edit: edit["start"], reverse=True):
-        start, end = (starts[line - 1] + column - 1
-                      for line, column in (edit["start"], edit["end"]))  # fmt: skip
-        text = text[:start] + edit["text"] + text[end:]
-    return text
-
-
 def judge(
     folder: Path, mistake: tuple[str, int, str], failed: dict[str, Any], source: str
 ) -> dict[str, Any]:
@@ -212,7 +175,8 @@ def judge(
     _, line, text = mistake
     wanted = {line, *failed["lines"][-1:]}
     row: dict[str, Any] = {"found": False, "fix": "none"}
-    for finding in rehearse(folder, text, source):
+    told = ask(folder, "rehearse program.py", False, source, text)["told"]
+    for finding in (told or {}).get("findings", ()):
         places = [finding, *finding["related"]]
         lines = {place["span"]["line"] for place in places if place["span"]}
         if finding["severity"] == "note" or not lines & wanted:
@@ -221,7 +185,11 @@ def judge(
         fixes = [fix for fix in finding["fixes"] if fix["checked"]]
         if fixes and row["fix"] == "none":
             answer = (folder / "answer.py").read_text("utf-8")
-            new = apply(text, fixes[0]["edits"])
+            edits = [
+                (Span("", *edit["start"], *edit["end"]), edit["text"])
+                for edit in fixes[0]["edits"]
+            ]
+            new = apply_edits(text, edits)
             row["first"] = fixes[0]["message"]
             if ast.dump(ast.parse(new)) == ast.dump(ast.parse(answer)):
                 row["fix"] = "same"

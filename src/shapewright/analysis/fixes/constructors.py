@@ -19,6 +19,7 @@ from shapewright.analysis.provenance.origins import (
     iter_attribute_values,
 )
 from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
     SHUFFLED_SIZES,
@@ -269,7 +270,10 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
         yield from resize_tensor(program, failure, maker, fact.shape, shape)
+    lines_up = failure.unmet is not None and failure.unmet.code == BROADCAST_MISMATCH
     for at, dim, size in _iter_wanted_sizes(failure):
+        if lines_up and size == 1:
+            continue  # one element would line up with anything
         origin = trace_dim(program, op.inputs[at], dim)
         if origin.why == "parameter" and origin.fact.tensor in program.states:
             if 1 in (origin.fact.shape[origin.dim], size):

@@ -57,7 +57,7 @@ def make_filter(program: Program) -> Callable[[Fix], bool]:
         texts = [program.text(edit.span.file) for edit in fix.edits]
         return bool(fix.edits) and all(
             text is not None
-            and (_is_within(edit.span, known) or _is_read_there(text, edit.span, known))
+            and (is_within(edit.span, known) or _is_read_there(text, edit.span, known))
             for edit, text in zip(fix.edits, texts, strict=True)
         )
 
@@ -72,7 +72,7 @@ def make_filter_of_makers(program: Program) -> Callable[[Fix], bool]:
 
     def is_of_makers(fix: Fix) -> bool:
         return bool(fix.edits) and all(
-            _is_within(edit.span, known) for edit in fix.edits
+            is_within(edit.span, known) for edit in fix.edits
         )
 
     return is_of_makers
@@ -95,7 +95,7 @@ def _find_calls_of_makers(program: Program) -> set[Span]:
     return makers - others
 
 
-def _is_within(span: Span, spans: list[Span]) -> bool:
+def is_within(span: Span, spans: list[Span]) -> bool:
     """Return whether a span lies in one of others."""
     start, end = (span.line, span.column), (span.end_line, span.end_column)
     return any(
@@ -121,4 +121,4 @@ def _is_read_there(text: SourceText, span: Span, spans: list[Span]) -> bool:
         and name.id in names
         and isinstance(name.ctx, ast.Load)
     ]
-    return bool(reads) and all(_is_within(text.span(read), spans) for read in reads)
+    return bool(reads) and all(is_within(text.span(read), spans) for read in reads)

@@ -7,7 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shapewright.analysis.fixes import DECIDED, GUESSED, FixOption
-from shapewright.analysis.fixes.stand_in_data import make_filter, make_filter_of_makers
+from shapewright.analysis.fixes.stand_in_data import (
+    is_within,
+    make_filter,
+    make_filter_of_makers,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Tried, is_at
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
@@ -122,6 +126,18 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
             return alone
     if any(mend.option.kind in DECIDED for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
+    sized = [
+        edit.span
+        for mend in mends
+        if mend.option.kind in SIZED
+        for edit in mend.fix.edits
+    ]
+    mends = [
+        mend
+        for mend in mends
+        if mend.option.kind not in GUESSED
+        or not all(is_within(edit.span, sized) for edit in mend.fix.edits)
+    ]  # another number in a size that is known gives the same product
     is_of_makers = make_filter_of_makers(program)
     mends = [
         mend
@@ -137,6 +153,8 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     return others or list(mends)
 
 
+SIZED = ("consumer", "layer")
+"""Kinds of fixes that write the size of a layer as it comes about."""
 ALONE = ("pooled", "last-state")
 """Kinds of fixes beside which others only fit: a layer for each pixel or state."""
 
