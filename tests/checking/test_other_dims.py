@@ -258,9 +258,9 @@ class Rotation(nn.Module):
         return x * self.cached.cos()
 
 
-rotation = Rotation()
+project, rotation = nn.Linear(4, 4), Rotation()
 for _ in range(2):
-    rotation(torch.randn(3, 6, 4)).sum().backward()
+    rotation(project(torch.randn(3, 6, 4))).sum().backward()
 """,
         "`self.cached = angles.detach()`",
     ),
