@@ -10,6 +10,7 @@ from shapewright.findings.finding import Related
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
+RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 STEPS = 24
 """Ops that are followed back."""
 
@@ -173,10 +174,32 @@ def _describe_origin(program: Program, way: _Way, size: int) -> list[Related]:
             text = f"{size} is dim {way.dim} of {what} {format_shape(way.fact)}"
             return [Related(span, text)]
     op = way.op or last
+    own = _describe_own_state(program, op, way.dim) if op is not None else ""
+    if own and op is not None and op.span is not None:
+        return [Related(op.span, f"{size} is {own}")]
     if op is not None and op.span is not None:
         out = format_shape(op.outputs[0]) if op.outputs else ""
         return [Related(op.span, f"{size} comes from `{op.name}`, which gave {out}")]
     return []
+
+
+def _describe_own_state(program: Program, op: Op, dim: int) -> str:
+    """Return what a dim of the state is that a recurrent layer makes for itself; empty
+    for other tensors.
+    """
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is None or built is None or layer.class_name not in RECURRENT:
+        return ""
+    values = dict(built.values)
+    if dim == len(op.outputs[0].shape) - 1:
+        of_one = ", the state of one direction" if values.get("bidirectional") else ""
+        return f"`hidden_size` of `{layer.path}`{of_one}"
+    if dim == 0:
+        number = values.get("num_layers") or 1
+        directions = "2 directions" if values.get("bidirectional") else "1 direction"
+        return f"`num_layers={number}` times {directions} of `{layer.path}`"
+    return ""
 
 
 def _format_maker(program: Program, fact: Fact) -> str:

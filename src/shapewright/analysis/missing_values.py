@@ -212,7 +212,7 @@ def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         if not isinstance(holder, ast.Assign) or holder.value is not call:
             continue
         others = count - 1
-        names = ["_"] if others == 1 else ["*_"]
+        names = [_name_states(text, call)] if others == 1 else ["*_"]
         unset = _list_unset_names(text, call)
         if len(unset) == others:
             names = unset
@@ -311,23 +311,60 @@ def _is_of_layer(text: SourceText, call: ast.expr) -> bool:
     """Return whether a call is one of a layer that returns its state too."""
     if not isinstance(call, ast.Call):
         return False
-    name = get_own_attribute(call.func) or get_dotted_name(call.func)
     if get_called_name(call) in LAYERS:
         return False
+    return any(kind in LAYERS for kind in _list_kinds(text, call))
+
+
+def _list_kinds(text: SourceText, call: ast.expr) -> list[str]:
+    """Return the names of the classes that the layer of a call is made of."""
+    if not isinstance(call, ast.Call):
+        return []
+    name = get_own_attribute(call.func) or get_dotted_name(call.func)
     built = find_defining(text, name.rpartition(".")[2]) if name else []
-    return any(get_called_name(value) in LAYERS for value in built)
+    return [get_called_name(value) for value in built]
+
+
+def _name_states(text: SourceText, call: ast.expr) -> str:
+    """Return a name for the states that a recurrent layer returns: what is read below
+    and set nowhere, or what the call is given and a return gives on; else `_`.
+    """
+    if not isinstance(call, ast.Call):
+        return "_"
+    unset = _list_unset_names(text, call)
+    if len(unset) == 1:
+        return unset[0]
+    given = call.args[1] if len(call.args) > 1 else None
+    names = [node.id for node in ast.walk(given) if isinstance(node, ast.Name)] if (
+        isinstance(given, ast.Name | ast.Tuple)
+    ) else []  # fmt: skip
+    scope = text.around(call, *FUNCTIONS)
+    read = {
+        node.id
+        for node in ast.walk(scope if scope is not None else call)
+        if isinstance(node, ast.Name) and _is_read(node) and node.lineno > call.lineno
+    }
+    if given is None or not names or not read.intersection(names):
+        return "_"
+    return text.written(given)
 
 
 def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
     """Explain the result of a layer that returns its output and its state."""
     written = text.line_of(call)
-    message = f"`{name}` is a tuple: `{written}` returns its output and its state"
+    is_attention = "MultiheadAttention" in _list_kinds(text, call)
+    second = "attention weights" if is_attention else "state"
+    subject = f"`{name}` is a tuple: `{written}`"
+    if name == written:
+        subject = f"`{name}` is a tuple: it"
+    message = f"{subject} returns its output and its {second}"
     fixes = []
     holder = text.parent(call)
     if isinstance(holder, ast.Assign) and holder.value is call:
         target = holder.targets[0]
-        edit = Edit(text.span(target).end, ", _")
-        new = f"{text.written(target)}, _ = {written}"
+        others = "_" if is_attention else _name_states(text, call)
+        edit = Edit(text.span(target).end, f", {others}")
+        new = f"{text.written(target)}, {others} = {written}"
         fixes.append(Fix("fits", f"`{new}`", (edit,)))
     else:
         fixes.append(

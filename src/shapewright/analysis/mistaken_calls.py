@@ -15,11 +15,12 @@ from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
 from shapewright.record.ops import Op
 
 WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
 ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
+UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 LIST = "must be Tensor, not list"
 ONE_TENSOR = re.compile(r"(\w+)\(\): argument 'tensors' .* not Tensor")
 NOT_PICKLED = re.compile(r"[Cc]an't pickle|[Cc]an't get local object|[Cc]annot pickle")
@@ -63,6 +64,9 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
         return None
     text, node = text_and_node
     messages = f"{finding.message} {finding.torch_message}"
+    unknown = UNKNOWN.search(messages)
+    if unknown is not None:
+        return _explain_unkept_result(text, node, unknown[1])
     missing = WITHOUT_INPUT.search(messages)
     if missing is not None and isinstance(node, ast.Call):
         return _explain_call_without_input(text, node, missing[1])
@@ -77,6 +81,47 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     if ONE_TENSOR.search(messages) is not None and isinstance(node, ast.Call):
         return _explain_single_tensor(text, node)
     return None
+
+
+# -- results that are not kept ---------------------------------------------------------
+
+
+def _explain_unkept_result(text: SourceText, node: ast.AST, name: str) -> _Cause | None:
+    """Explain a name that only a function knows which is called above, and which
+    returns it.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    at = getattr(node, "lineno", 0)
+    for call in text.nodes:
+        statement = text.parent(call)
+        if not isinstance(call, ast.Call) or not isinstance(statement, ast.Expr):
+            continue
+        if statement.lineno >= at or text.around(call, *FUNCTIONS) is not scope:
+            continue
+        function = get_dotted_name(call.func).rpartition(".")[2]
+        returned = _list_returned_names(text, function)
+        if name not in returned:
+            continue
+        kept = ", ".join(item if item == name else "_" for item in returned)
+        message = f"`{name}` is a name within `{function}`, whose result is not kept"
+        place = Related(text.span(call), "its result is thrown away here")
+        edit = Edit(text.span(statement).start, f"{kept} = ")
+        new = f"{kept} = {text.line_of(call)}"
+        return _Cause(message, (place,), (Fix("fits", f"`{new}`", (edit,)),))
+    return None
+
+
+def _list_returned_names(text: SourceText, function: str) -> list[str]:
+    """Return the names that the last line of a function of the file returns; empty for
+    other expressions among them.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.FunctionDef) or node.name != function:
+            continue
+        value = node.body[-1].value if isinstance(node.body[-1], ast.Return) else None
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        return [part.id if isinstance(part, ast.Name) else "" for part in parts]
+    return []
 
 
 # -- objects that cannot be saved ------------------------------------------------------

@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -261,6 +262,8 @@ def _run_work(
         is_shared = _is_file(sys.stderr, 2)
         if has_line or not is_shared:
             sys.stderr = _Sent(parent, 2 if is_shared else None)
+        # Torch's warnings of a call name the frame that calls it, which is ours here.
+        warnings.filterwarnings("ignore", module=r"shapewright\.")
         with contextlib.suppress(OSError, ValueError):
             faulthandler.enable()  # says on stderr where a crash was
         answer: tuple[str, Any]

@@ -31,8 +31,14 @@ from shapewright.analysis.fixes.image_edits import suggest_channels
 from shapewright.analysis.fixes.joined_dims import suggest_other_joined_dim
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims, suggest_kept_size
-from shapewright.analysis.fixes.label_edits import suggest_one_hot
-from shapewright.analysis.fixes.last_states import suggest_last_state
+from shapewright.analysis.fixes.label_edits import (
+    suggest_class_targets,
+    suggest_one_hot,
+)
+from shapewright.analysis.fixes.last_states import (
+    suggest_both_directions,
+    suggest_last_state,
+)
 from shapewright.analysis.fixes.lost_dims import (
     suggest_other_reduced_dim,
     suggest_whole_output,
@@ -45,6 +51,7 @@ from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
+from shapewright.analysis.fixes.shortcuts import suggest_shortcut
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -130,6 +137,8 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("graph", suggest_scores_for_failed_loss),  # a label would fit the decisions
     ("state", suggest_joined_directions),
     ("order", suggest_one_hot),  # numbers of classes are no factors
+    ("order", suggest_class_targets),  # other data would fit the loss
+    ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("created", suggest_joined_sizes),  # a number would stand for the factor
@@ -342,6 +351,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("directions", 1.5, second)
     last = suggest_last_state(program, failure)
     yield from iter_options("last-state", 0.8, last)
+    both = suggest_both_directions(program, failure)
+    yield from iter_options("last-state", 0.8, both)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
     yield from iter_options("unread", 0.9, unread)
     reduced = suggest_other_reduced_dim(program, failure)
@@ -356,6 +367,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("joined", 1.6, joined)
     whole = suggest_whole_output(program, failure)
     yield from iter_options("whole", 1.4, whole)
+    yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
@@ -404,6 +416,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)
     )
+    part = crop_edits.suggest_fitting_part(program, failure)
+    yield from iter_options("larger", 1.2, part)
     yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     of_rank = unmet is not None and unmet.code == WRONG_RANK
     if failure.error != "IndexError" or of_rank:

@@ -191,9 +191,18 @@ def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterat
     for at, name in enumerate(failure.arguments):
         shape = op.inputs[at].shape
         if "mask" in name and len(shape) == 3:
-            for count in dict.fromkeys(heads):
+            for count in [*_write_heads(program, op)] or dict.fromkeys(heads):
                 method = f".repeat_interleave({count}, dim=0)"
                 yield from with_method_where_made(program, failure, at, method)
+
+
+def _write_heads(program: Program, op: Op) -> Iterator[str]:
+    """Yield `self.attn.num_heads` where a layer of attention is called by its name."""
+    layer, text_and_call = program.layer(op), program.call_at(op.span)
+    if layer is not None and layer.class_name == "MultiheadAttention" and text_and_call:
+        text, call = text_and_call
+        if isinstance(call.func, ast.Attribute):
+            yield f"{text.written(call.func)}.num_heads"
 
 
 CLASSES = operators_with("has_index_bounds")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.suspect_lines import iter_other_operands
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import WRITTEN_SHAPE
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.record.ops import Fact, collect_leaves
 
 FILLS = operators_with("takes_mask")
@@ -50,6 +53,55 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
                 size = f"{known[1]}.size({back})"
             items.append(f":{size}")
         yield append_method(node[0], place[0], f"[{', '.join(items)}]")
+
+
+def suggest_fitting_part(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Cut what is written into a part of a tensor that has one place less, as every
+    second column of an odd number has: `pe[:, 1::2] = angles.cos()[:, : width // 2]`.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != WRITTEN_SHAPE or len(op.inputs) < 2:
+        return
+    text_and_node = program.node(op.span)
+    place = find_tensor_expressions(program, op)[-1]
+    statement = (
+        text_and_node[0].statement_of(text_and_node[1]) if text_and_node else None
+    )
+    if text_and_node is None or not isinstance(statement, ast.Assign):
+        return
+    text = text_and_node[0]
+    target, value = statement.targets[0], statement.value
+    steps = _list_steps(target)
+    whole, part = op.inputs[0].shape, op.inputs[-1].shape
+    if len(steps) > len(whole) or len(part) != len(whole):
+        return
+    for dim, step in enumerate(steps):
+        if step is None or step[1] < 2:
+            continue
+        room = len(range(*slice(step[0], None, step[1]).indices(whole[dim])))
+        if part[dim] != room + 1:
+            continue
+        size = f":{text.written(target)}.size({dim})"
+        items = ", ".join([":"] * dim + [size])
+        node = place[0] if place is not None else value
+        yield append_method(text, node, f"[{items}]")
+
+
+def _list_steps(target: ast.expr) -> list[tuple[int, int] | None]:
+    """Return the start and the step of every slice of a subscript."""
+    if not isinstance(target, ast.Subscript):
+        return []
+    items = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    steps: list[tuple[int, int] | None] = []
+    for item in items:
+        if not isinstance(item, ast.Slice):
+            return []
+        start = evaluate_whole_number(item.lower) if item.lower is not None else 0
+        step = evaluate_whole_number(item.step) if item.step is not None else 1
+        known = start is not None and step is not None and item.upper is None
+        steps.append((start or 0, step or 1) if known else None)
+    return steps
 
 
 def _is_of_other_axis(mine: Fact, other: Fact, lacking: list[int]) -> bool:

@@ -15,14 +15,20 @@ from shapewright.analysis.fixes.constructors import (
     resize_producer,
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_dotted_name
 from shapewright.record.ops import Op
+
+GATHERING = frozenset({"gather", "take_along_dim"})
+"""Operators that take an index for each element."""
 
 
 def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -36,6 +42,57 @@ def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from change_layer_size(
                 program, layer.path, unmet.needs, unmet.has + more, ""
             )
+
+
+def suggest_expanded_index(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest an index for every feature where `gather` gets one number for each row:
+    `.unsqueeze(-1).expand(-1, -1, features.size(-1))`.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in GATHERING or len(op.inputs) < 2:
+        return
+    data, index = op.inputs[:2]
+    rank = len(data.shape)
+    added = rank - len(index.shape)
+    if added < 1 or not index.shape or index.shape[0] != data.shape[0]:
+        return
+    places = find_tensor_expressions(program, op)
+    text_and_node = program.node(op.span)
+    if places[0] is None or places[1] is None or text_and_node is None:
+        return
+    owner = get_dotted_name(places[0][0])
+    along = _get_gathered_dim(text_and_node[1])
+    if not owner or along is None:
+        return
+    for first in range(1, len(index.shape) + 1):  # where the new dims are put
+        sizes = [*index.shape[:first], *[None] * added, *index.shape[first:]]
+        along_dim = along % rank
+        sides = [
+            "-1" if sizes[dim] is not None else f"{owner}.size({dim})"
+            for dim in range(rank)
+        ]
+        fits = all(
+            size in (None, data.shape[dim])
+            for dim, size in enumerate(sizes)
+            if dim != along_dim
+        )
+        if not fits or (sizes[along_dim] is None and added == rank - 1 and first > 1):
+            continue
+        if sizes[along_dim] is None:
+            sides[along_dim] = "1"
+        method = f".unsqueeze({first})" * added + f".expand({', '.join(sides)})"
+        yield append_method(text_and_node[0], places[1][0], method)
+
+
+def _get_gathered_dim(node: ast.AST) -> int | None:
+    """Return the dim that a call of `gather` is given."""
+    if not isinstance(node, ast.Call):
+        return None
+    named = [word.value for word in node.keywords if word.arg == "dim"]
+    receiver = get_receiver(node)
+    is_torch = isinstance(receiver, ast.Name) and receiver.id == "torch"
+    given = [*named, *node.args[int(is_torch) :]]
+    return evaluate_whole_number(given[0]) if given else None
 
 
 def fix_indexed_tensor(program: Program, failure: Failure) -> Iterator[Fix]:

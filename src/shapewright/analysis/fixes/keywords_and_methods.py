@@ -29,6 +29,8 @@ REDUCING = operators_with("reduces_dims", "returns_indices") - {
     "multinomial",
 }
 """Functions that take `keepdim`."""
+PADDING_AT = 4
+"""The place of a convolution's padding among its arguments."""
 TURNED = values_of("mistaken_for")
 """Functions that are taken for each other."""
 
@@ -63,9 +65,12 @@ def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
         pools = name.startswith(("MaxPool", "AvgPool", "max_pool", "avg_pool"))
         if pools and "ceil_mode" not in keywords:
             yield with_keyword(text, node, "ceil_mode=True")
-        if name.startswith(("Conv", "conv")) and "padding" not in keywords:
+        given = len(node.args)
+        is_conv = name.startswith(("Conv", "conv")) and given <= PADDING_AT
+        if is_conv and "padding" not in keywords:
             yield with_keyword(text, node, "padding=1")
-        if name.startswith("ConvTranspose") and "output_padding" not in keywords:
+        is_transposed = name.startswith("ConvTranspose") and given <= PADDING_AT + 1
+        if is_transposed and "output_padding" not in keywords:
             yield with_keyword(text, node, "output_padding=1")
 
 

@@ -8,10 +8,19 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.provenance.origins import find_constructor
+from shapewright.findings.codes import TARGET_SHAPE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import Op
+
+OF_EACH_SCORE = frozenset({
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits",
+})  # fmt: skip
+"""Losses that compare every score with a number of its own."""
 
 
 def suggest_nearest(
@@ -94,10 +103,64 @@ def suggest_one_hot(program: Program, failure: Failure) -> Iterator[Fix]:
     if place is None or text_and_node is None:
         return
     text = text_and_node[0]
+    new = f"{_write_one_hot(text, place[0], scores.shape[1])}.movedim(-1, 1)"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
+
+
+def _write_one_hot(text: SourceText, labels: ast.expr, classes: int) -> str:
+    """Return a call that writes labels as rows of zeros with a one."""
     short = any(
         isinstance(name, ast.alias) and name.asname == "F" for name in text.nodes
     )
     function = "F.one_hot" if short else "torch.nn.functional.one_hot"
-    written = text.written(place[0])
-    new = f"{function}({written}, {scores.shape[1]}).movedim(-1, 1)"
-    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
+    return f"{function}({text.written(labels)}, {classes})"
+
+
+def suggest_class_targets(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest one-hot targets, or a loss of classes, where a loss compares the scores
+    of all classes with numbers of classes.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != TARGET_SHAPE or len(op.inputs) != 2:
+        return
+    scores, labels = op.inputs
+    name = op.name.rpartition(".")[2]
+    if name not in OF_EACH_SCORE or labels.dtype != "int64" or len(scores.shape) < 2:
+        return
+    if (scores.shape[0], *scores.shape[2:]) != labels.shape or scores.shape[1] < 2:
+        return
+    place = find_tensor_expressions(program, op)[1]
+    text_and_node = program.node(op.span)
+    if place is None or text_and_node is None:
+        return
+    text, node = text_and_node
+    new = f"{_write_one_hot(text, place[0], scores.shape[1])}"
+    new += ".movedim(-1, 1).float()" if len(scores.shape) > 2 else ".float()"
+    one_hot = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
+    of_logits = name == "binary_cross_entropy_with_logits"
+    other = _write_class_loss(program, op, text, node) if of_logits else None
+    if other is not None:
+        yield other
+    yield one_hot
+
+
+def _write_class_loss(
+    program: Program, op: Op, text: SourceText, node: ast.AST
+) -> Fix | None:
+    """Return the edit that computes a cross entropy of classes in place of a loss."""
+    built = find_constructor(program, op.module)
+    call = built[1] if built is not None else node
+    text = built[0] if built is not None else text
+    if not isinstance(call, ast.Call) or call.keywords:
+        return None
+    if built is not None and call.args:
+        return None
+    before = text.written(call.func)
+    owner = before.rpartition(".")[0]
+    after = "CrossEntropyLoss" if built is not None else "cross_entropy"
+    new = f"{owner}.{after}" if owner else after
+    if not owner and after not in text.text:
+        return None  # it is not imported
+    edit = Edit(text.span(call.func), new)
+    return Fix("fits", f"`{new}` in place of `{before}`", (edit,))

@@ -1,4 +1,4 @@
-"""States of all layers of a recurrent layer where that of the last one was meant."""
+"""States of a recurrent layer: the last one was meant, or those of both directions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
 OF_ALL_LAYERS = (INNER_DIM_MISMATCH, HIDDEN_STATE_SHAPE)
 """Codes where the states of all layers may be meant: side by side, or one for each."""
+FEW_STEPS = 5
+"""Calls, such as a dropout, between a state that is taken and the layer that fails."""
 MOST_STEPS = 30
 """Calls between a recurrent layer and the one that fails."""
 
@@ -42,6 +44,53 @@ def suggest_last_state(program: Program, failure: Failure) -> Iterator[Fix]:
         state = state.elts[0]
     if isinstance(state, ast.Name):
         yield from _write_last(text, statement, state.id)
+
+
+def suggest_both_directions(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the last states of both directions, joined, for `h[-1]` of a layer that
+    reads in both, where a layer takes twice as many features.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or len(op.inputs) < 2:
+        return
+    fact = op.inputs[0]
+    if not fact.shape or op.inputs[1].shape[-1] != 2 * fact.shape[-1]:
+        return
+    for _ in range(FEW_STEPS):
+        taken = program.producers.get(fact.tensor)
+        if taken is None or not taken.inputs:
+            return
+        fact = taken.inputs[0]
+        layer = program.producers.get(fact.tensor)
+        if taken.name == "[]" and layer is not None and _is_of_both(layer, fact):
+            yield from _write_both(program, taken)
+            return
+
+
+def _is_of_both(layer: Op, state: Fact) -> bool:
+    """Return whether a tensor holds the last states of a layer with two directions."""
+    is_recurrent = layer.name.rpartition(".")[2] in RECURRENT
+    if not is_recurrent or len(layer.outputs) < 2 or not state.shape:
+        return False
+    output = layer.outputs[0]
+    return (
+        state.tensor != output.tensor
+        and state.shape[0] > 1
+        and output.shape[-1] == 2 * state.shape[-1]
+    )
+
+
+def _write_both(program: Program, taken: Op) -> Iterator[Fix]:
+    """Suggest `torch.cat([h[-2], h[-1]], dim=-1)` where one state is taken."""
+    text_and_node = program.node(taken.span)
+    if text_and_node is None:
+        return
+    text, node = text_and_node
+    if isinstance(node, ast.Subscript):
+        states = join_lines(text.written(node.value))
+        new = f"torch.cat([{states}[-2], {states}[-1]], dim=-1)"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
 def _write_last(text: SourceText, statement: ast.Assign, name: str) -> Iterator[Fix]:

@@ -23,7 +23,7 @@ from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_dotted_name, get_last_name
 from shapewright.record.ops import Fact, Op
@@ -54,6 +54,9 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
         return
     text, node = text_and_node
     statement = text.statement_of(node)
+    if isinstance(statement, ast.Return) and statement.value is node:
+        yield _write_joined_result(text, statement, node)
+        return
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
         return
@@ -65,6 +68,24 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     sums = [f"{name}.unflatten(0, (-1, 2)).sum(1)" for name in written]
     new = f"{', '.join(written)} = {', '.join(sums)}"
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def _write_joined_result(text: SourceText, statement: ast.Return, call: ast.AST) -> Fix:
+    """Return the edit of `return self.rnn(x)` that adds up the states of both
+    directions.
+    """
+    names = ["hidden", "cell"] if "LSTM" in text.text else ["hidden"]
+    joined = ", ".join(names)
+    sums = ", ".join(f"{name}.unflatten(0, (-1, 2)).sum(1)" for name in names)
+    states = f"({joined})" if len(names) > 1 else joined
+    indent = " " * statement.col_offset
+    lines = [
+        f"output, {states} = {text.written(call)}",
+        f"{joined} = {sums}",
+        f"return output, {states}",
+    ]
+    edit = Edit(text.span(statement), f"\n{indent}".join(lines))
+    return Fix("fits", f"`{joined} = {sums}` before it is returned", (edit,))
 
 
 def suggest_second_direction(program: Program, failure: Failure) -> Iterator[Fix]:

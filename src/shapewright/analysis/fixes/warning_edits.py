@@ -46,6 +46,10 @@ from shapewright.analysis.fixes.loss_term_edits import (
 )
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.position_edits import (
+    suggest_batch_first,
+    suggest_positions,
+)
 from shapewright.analysis.fixes.reset_edits import (
     suggest_active_dropout,
     suggest_later_load,
@@ -191,9 +195,6 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import (
-    get_called_name,
-)
 from shapewright.record.ops import Op
 
 JOINS = operators_with("concatenates")
@@ -480,42 +481,12 @@ def _suggest_last_step(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
     yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-def _suggest_batch_first(
+def _suggest_other_axis(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `batch_first=True` where the layer is built, or a transpose around it."""
-    op = _find_op(program, finding)
-    layer = program.layer(op) if op is not None else None
-    path = layer.path if layer is not None else ""
-    while path:
-        build_call = program.built.get(path)
-        call = program.call_at(build_call.span) if build_call is not None else None
-        if call is not None:
-            keywords = {word.arg: word.value for word in call[1].keywords}
-            if "batch_first" not in keywords and build_call is not None:
-                yield with_keyword(*call, "batch_first=True")
-            elif isinstance(keywords.get("batch_first"), ast.Constant):
-                edit = Edit(call[0].span(keywords["batch_first"]), "True")
-                yield Fix("fits", "`batch_first=True`", (edit,))
-        path = path.rpartition(".")[0]
-    for file in program.trace.sources:
-        where = program.text(file)
-        for call_node in where.nodes if where is not None else ():
-            named = get_called_name(call_node) in ORDERED
-            if where is None or not named or not isinstance(call_node, ast.Call):
-                continue
-            if all(word.arg != "batch_first" for word in call_node.keywords):
-                yield with_keyword(where, call_node, "batch_first=True")
-    if isinstance(node, ast.Call) and len(node.args) > 0:
-        first = node.args[0]
-        yield append_method(text, first, ".transpose(0, 1)")
-
-
-ORDERED = (
-    "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer",
-    "MultiheadAttention", "LSTM", "GRU", "RNN",
-)  # fmt: skip
-"""Layers with `batch_first`."""
+    """Suggest another dim, or positions along another one."""
+    yield from _suggest_other_dim(program, finding, text, node)
+    yield from suggest_positions(program, finding, text, node)
 
 
 def _suggest_arrow(
@@ -563,8 +534,8 @@ WAYS: dict[str, Suggest] = {
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: _suggest_transpose,
     WRONG_AXIS: _suggest_other_dim,
-    BATCH_AXIS: _suggest_other_dim,
-    LAYOUT: _suggest_batch_first,
+    BATCH_AXIS: _suggest_other_axis,
+    LAYOUT: suggest_batch_first,
     EINSUM_REDUCTION: _suggest_arrow,
     ONE_SAMPLE: suggest_last_batch,
     GRAPH_KEPT: suggest_value,

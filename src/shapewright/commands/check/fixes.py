@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import tempfile
 import tokenize
@@ -26,7 +27,9 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.inputs.python_files import read_source
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.notebooks import is_notebook
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import apply_edits
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import collect_leaves
 from shapewright.record.report import Report
 
@@ -153,12 +156,27 @@ def get_place(program: Program, failure: Failure) -> Place:
     if layer is not None:
         call = _get_own_name(layer.path)
     else:
-        call = (
-            text_and_node[0].written(text_and_node[1])
-            if text_and_node is not None
-            else op.name
-        )
+        call = _name_call(*text_and_node) if text_and_node is not None else op.name
     return (op.span.file, op.span.line, call)
+
+
+def _name_call(text: SourceText, node: ast.expr | ast.stmt) -> str:
+    """Return the name of a call, with its number among those of the line, which it
+    keeps when its arguments are edited; of an operation, its text.
+    """
+    name = get_called_name(node) if isinstance(node, ast.Call) else ""
+    if not name:
+        return text.written(node)
+    end = (node.end_lineno, node.end_col_offset)
+    before = sum(
+        1
+        for other in text.nodes
+        if isinstance(other, ast.Call)
+        and other.lineno == node.lineno
+        and (other.end_lineno, other.end_col_offset) < end
+        and get_called_name(other) == name
+    )
+    return f"{name} {before}"
 
 
 def _get_own_name(path: str) -> str:

@@ -1,0 +1,193 @@
+"""Layers, states and targets that a program means and does not have: both directions of
+a recurrent layer, a shortcut past a block, one-hot labels, an index for each feature.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+"""
+CASES = {
+    "the last states of both directions": (
+        """\
+class Net(nn.Module):
+    def __init__(self, hidden=32):
+        super().__init__()
+        self.rnn = nn.LSTM(16, hidden, 2, bidirectional=True, batch_first=True)
+        self.fc = nn.Linear(hidden * 2, 4)
+
+    def forward(self, x):
+        out, (h, c) = self.rnn(x)
+        return self.fc(h[-1])
+
+Net()(torch.randn(5, 11, 16)).sum().backward()
+""",
+        "`torch.cat([h[-2], h[-1]], dim=-1)`",
+    ),
+    "the states of an encoder in both directions": (
+        """\
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(16, 32, bidirectional=True)
+
+    def forward(self, x):
+        return self.rnn(x)
+
+decoder = nn.GRU(16, 32)
+out, state = Encoder()(torch.randn(9, 4, 16))
+decoder(torch.randn(7, 4, 16), state)[0].sum().backward()
+""",
+        "`hidden = hidden.unflatten(0, (-1, 2)).sum(1)` before it is returned",
+    ),
+    "an index for each feature": (
+        """\
+states, lengths = torch.randn(4, 10, 16), torch.tensor([3, 10, 5, 7])
+last = states.gather(1, (lengths - 1).unsqueeze(1))
+nn.Linear(16, 3)(last.squeeze(1))
+""",
+        "`(lengths - 1).unsqueeze(1).unsqueeze(2).expand(-1, -1, states.size(2))`",
+    ),
+    "numbers of classes for a loss of each score": (
+        """\
+net = nn.Sequential(nn.Linear(20, 4), nn.Softmax(1))
+labels = torch.randint(0, 4, (8,))
+nn.MSELoss()(net(torch.randn(8, 20)), labels).backward()
+""",
+        "`F.one_hot(labels, 4).float()`",
+    ),
+    "numbers of classes for a loss of logits": (
+        """\
+net, criterion = nn.Linear(20, 4), nn.BCEWithLogitsLoss()
+labels = torch.randint(0, 4, (8,))
+criterion(net(torch.randn(8, 20)), labels).backward()
+""",
+        "`nn.CrossEntropyLoss` in place of `nn.BCEWithLogitsLoss`",
+    ),
+    "a block that halves the map without a shortcut": (
+        """\
+class Block(nn.Module):
+    def __init__(self, cin, cout, stride=1):
+        super().__init__()
+        self.first = nn.Conv2d(cin, cout, 3, stride, 1)
+        self.second = nn.Conv2d(cout, cout, 3, 1, 1)
+
+    def forward(self, x):
+        return x + self.second(self.first(x).relu())
+
+net = nn.Sequential(Block(16, 16), Block(16, 32, 2))
+net(torch.randn(2, 16, 32, 32)).sum().backward()
+""",
+        "`self.shortcut = nn.Identity() if cin == cout and stride == 1 else"
+        " nn.Conv2d(cin, cout, 1, stride)` and `self.shortcut(x)`",
+    ),
+    "positions of an odd width": (
+        """\
+table, angles = torch.zeros(50, 33), torch.arange(50 * 17.0).view(50, 17)
+table[:, 0::2] = angles.sin()
+table[:, 1::2] = angles.cos()
+""",
+        "`angles.cos()[:, :table[:, 1::2].size(1)]`",
+    ),
+    "a mask of each sample for several heads": (
+        """\
+attend = nn.Module()
+attend.heads = nn.MultiheadAttention(32, 4, batch_first=True)
+x, mask = torch.randn(6, 9, 32), torch.ones(6, 9, 9).triu(1).bool()
+attend.heads(x, x, x, attn_mask=mask)[0].sum().backward()
+""",
+        "`mask.repeat_interleave(attend.heads.num_heads, dim=0)`",
+    ),
+    "two mistakes on one line": (
+        """\
+import numpy as np
+net, x = nn.Linear(20, 4), torch.from_numpy(np.random.rand(8, 20))
+F.cross_entropy(net(x), torch.randint(0, 4, (8, 1))).backward()
+""",
+        "`x.float()`",
+    ),
+    "states whose name is used below": (
+        """\
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.out = nn.GRU(16, 32), nn.Linear(32, 5)
+
+    def forward(self, x, hidden):
+        output = self.rnn(x, hidden)
+        return self.out(output), hidden
+
+Decoder()(torch.randn(7, 4, 16), torch.zeros(1, 4, 32))[0].sum().backward()
+""",
+        "`output, hidden = self.rnn(x, hidden)`",
+    ),
+    "a result that is not kept": (
+        """\
+def measure(scores, labels):
+    correct = scores.argmax(1) == labels
+    accuracy = correct.float().mean()
+    return accuracy, correct
+
+measure(torch.randn(8, 4), torch.randint(0, 4, (8,)))
+print(accuracy)
+""",
+        "`accuracy, _ = measure(torch.randn(8, 4), torch.randint(0, 4, (8,)))`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_fix_is_what_was_meant(name: str, tmp_path: Path) -> None:
+    program, fix = CASES[name]
+    report = rehearsed(tmp_path, HEAD + program)
+    error = next(finding for finding in report.findings if finding.severity == "error")
+    checked = [entry.message for entry in error.fixes if entry.checked]
+    assert checked[:1] == [fix]
+
+
+def test_a_state_of_one_direction_is_told_as_such(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + CASES["the last states of both directions"][0])
+    notes = [related.message for related in report.findings[0].related]
+    assert any(
+        "`hidden_size` of `Net.rnn`, the state of one direction" in note
+        for note in notes
+    ), notes
+
+
+def test_positions_go_along_with_the_batch_in_front(tmp_path: Path) -> None:
+    program = """\
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(50, 1, 32))
+
+    def forward(self, x):
+        return x + self.table[: x.size(0)]
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.positions = nn.Embedding(100, 32), Positions()
+        self.encoder = nn.TransformerEncoderLayer(32, 4, 64)
+
+    def forward(self, ids):
+        return self.encoder(self.positions(self.embed(ids))).mean(1)
+
+Net()(torch.randint(0, 100, (16, 30))).sum().backward()
+"""
+    report = rehearsed(tmp_path, HEAD + program)
+    (warning,) = report.findings
+    assert warning.code == "layout"
+    assert [fix.message for fix in warning.fixes][:1] == [
+        "`nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)` and"
+        " `self.table[...].transpose(0, 1)` with `size(1)`"
+    ]
