@@ -26,6 +26,9 @@ REFUSED = [
     "F.softplus(whole)",
     "F.glu(whole, 3)",
     "F.binary_cross_entropy(real, whole.double())",
+    "1 - whole.bool()",
+    "whole.bool().argmax(1)",
+    "F.relu(whole.bool())",
 ]
 TAKEN = [
     "F.cross_entropy(real, whole[:, 0])",
@@ -36,6 +39,10 @@ TAKEN = [
     "whole.sigmoid()",
     "whole.bool().any(1)",
     "real.masked_fill(whole.bool(), 0.0)",
+    "1 - whole",
+    "whole.unique()",
+    "real.unique(return_counts=True)[1].float().mean()",
+    "torch.unique(real, dim=0, return_inverse=True)[1] + torch.zeros(64)",
 ]
 
 

@@ -334,9 +334,9 @@ def _name_states(text: SourceText, call: ast.expr) -> str:
     unset = _list_unset_names(text, call)
     if len(unset) == 1:
         return unset[0]
-    given = call.args[1] if len(call.args) > 1 else None
-    names = [node.id for node in ast.walk(given) if isinstance(node, ast.Name)] if (
-        isinstance(given, ast.Name | ast.Tuple)
+    argument = call.args[1] if len(call.args) > 1 else None
+    names = [node.id for node in ast.walk(argument) if isinstance(node, ast.Name)] if (
+        isinstance(argument, ast.Name | ast.Tuple)
     ) else []  # fmt: skip
     scope = text.around(call, *FUNCTIONS)
     read = {
@@ -344,9 +344,9 @@ def _name_states(text: SourceText, call: ast.expr) -> str:
         for node in ast.walk(scope if scope is not None else call)
         if isinstance(node, ast.Name) and _is_read(node) and node.lineno > call.lineno
     }
-    if given is None or not names or not read.intersection(names):
+    if argument is None or not names or not read.intersection(names):
         return "_"
-    return text.written(given)
+    return text.written(argument)
 
 
 def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:

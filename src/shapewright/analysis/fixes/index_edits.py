@@ -91,8 +91,8 @@ def _get_gathered_dim(node: ast.AST) -> int | None:
     named = [word.value for word in node.keywords if word.arg == "dim"]
     receiver = get_receiver(node)
     is_torch = isinstance(receiver, ast.Name) and receiver.id == "torch"
-    given = [*named, *node.args[int(is_torch) :]]
-    return evaluate_whole_number(given[0]) if given else None
+    arguments = [*named, *node.args[int(is_torch) :]]
+    return evaluate_whole_number(arguments[0]) if arguments else None
 
 
 def fix_indexed_tensor(program: Program, failure: Failure) -> Iterator[Fix]:

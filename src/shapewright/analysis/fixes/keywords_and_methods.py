@@ -65,11 +65,11 @@ def suggest_keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
         pools = name.startswith(("MaxPool", "AvgPool", "max_pool", "avg_pool"))
         if pools and "ceil_mode" not in keywords:
             yield with_keyword(text, node, "ceil_mode=True")
-        given = len(node.args)
-        is_conv = name.startswith(("Conv", "conv")) and given <= PADDING_AT
+        count = len(node.args)
+        is_conv = name.startswith(("Conv", "conv")) and count <= PADDING_AT
         if is_conv and "padding" not in keywords:
             yield with_keyword(text, node, "padding=1")
-        is_transposed = name.startswith("ConvTranspose") and given <= PADDING_AT + 1
+        is_transposed = name.startswith("ConvTranspose") and count <= PADDING_AT + 1
         if is_transposed and "output_padding" not in keywords:
             yield with_keyword(text, node, "output_padding=1")
 

@@ -11,15 +11,13 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import TARGET_SHAPE
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
-OF_EACH_SCORE = frozenset({
-    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits",
-})  # fmt: skip
+OF_EACH_SCORE = operators_with("is_elementwise_loss")
 """Losses that compare every score with a number of its own."""
 
 

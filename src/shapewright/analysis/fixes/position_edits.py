@@ -83,9 +83,11 @@ def _iter_positions(program: Program) -> Iterator[Fix]:
             continue
         seen.add(op.span)
         text_and_node = program.node(op.span)
-        if text_and_node is None or not isinstance(text_and_node[1], ast.Subscript):
+        if text_and_node is None:
             continue
         text, node = text_and_node
+        if not isinstance(node, ast.Subscript):
+            continue
         dim = _find_counted_dim(node)
         if dim is not None:
             method = ".transpose(0, 1)"

@@ -51,11 +51,11 @@ def suggest_shortcut(program: Program, failure: Failure) -> Iterator[Fix]:
     text_and_node = program.node(op.span)
     if call is None or text_and_node is None:
         return
-    given = {leaf.tensor for leaf in collect_leaves(list(call.inputs))}
+    leaves = {leaf.tensor for leaf in collect_leaves(list(call.inputs))}
     places = find_tensor_expressions(program, op)
     for at, place in enumerate(places):
         mine, other = op.inputs[at], op.inputs[1 - at]
-        if mine.tensor not in given or place is None:
+        if mine.tensor not in leaves or place is None:
             continue
         if len(mine.shape) != len(other.shape) or len(mine.shape) < 2:
             continue

@@ -55,7 +55,7 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     text, node = text_and_node
     statement = text.statement_of(node)
     if isinstance(statement, ast.Return) and statement.value is node:
-        yield _write_joined_result(text, statement, node)
+        yield _write_joined_result(text, statement, statement.value)
         return
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
@@ -70,7 +70,9 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
 
 
-def _write_joined_result(text: SourceText, statement: ast.Return, call: ast.AST) -> Fix:
+def _write_joined_result(
+    text: SourceText, statement: ast.Return, call: ast.expr
+) -> Fix:
     """Return the edit of `return self.rnn(x)` that adds up the states of both
     directions.
     """

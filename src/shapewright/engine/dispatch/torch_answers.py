@@ -34,7 +34,11 @@ from shapewright.engine.layers import recurrent_layers
 from shapewright.engine.layers.recurrent_layers import answer_recurrent
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.private import any_autocast, find_operator_without_fake
-from shapewright.engine.values import representatives, unknown_lengths
+from shapewright.engine.values import (
+    refused_dtypes,
+    representatives,
+    unknown_lengths,
+)
 from shapewright.operators.facts import operators_with, values_of
 
 if TYPE_CHECKING:
@@ -79,13 +83,13 @@ def ask_torch(
         if not wrong:
             answer_by_rule(engine, func, name, args, kwargs, infos)
         if _can_refuse_dtypes(name, infos) and not is_in_place(name, kwargs):
-            representatives.check_on_cpu(engine, func, args, kwargs, infos)
+            refused_dtypes.check_on_cpu(engine, func, args, kwargs, infos)
     elif (
         infos
         and _has_only_integers(infos)
         and _is_doubtful(engine, name, kwargs, infos)
     ):
-        representatives.check_on_cpu(engine, func, args, kwargs, infos)
+        refused_dtypes.check_on_cpu(engine, func, args, kwargs, infos)
     if engine.graph and name.rpartition(".")[2] in TRANSPOSED and not wrong:
         answer_by_rule(engine, func, name, args, kwargs, infos)  # output padding
     if (

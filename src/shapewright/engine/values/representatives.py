@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -230,45 +230,6 @@ def _write_unknown(name: str) -> str:
     )
 
 
-def check_on_cpu(
-    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
-) -> None:
-    """Raise the CPU's error for a call that it rejects.
-
-    Of large operands only a corner is tried, which shows what is rejected for its
-    dtypes, whatever the sizes.
-    """
-    from shapewright.engine.dispatch.results import convert_for_record, record_failure
-
-    whole = is_small(infos)
-    strided = all(info.meta.layout == "strided" for info in infos)
-    if any_autocast() or not (whole or strided):
-        return
-
-    def replace(tensor: Tensor) -> Tensor:
-        if whole:
-            return make_stand_in(engine, tensor)
-        meta = engine.info(tensor).meta
-        corner = [min(size, 2) for size in meta.shape]
-        return torch.ones(corner, dtype=meta.torch_dtype)
-
-    physical = nests.replace_devices(nests.swap_tensors((args, kwargs), replace), "cpu")
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        try:
-            func(*physical[0], **physical[1])
-        except Exception as eager:  # torch refuses
-            if not whole and not OF_DTYPES.search(str(eager)):
-                return
-            arguments = convert_for_record(engine, args, kwargs)
-            engine.raise_theirs(record_failure(engine, func, arguments, infos, eager))
-
-
-OF_DTYPES = re.compile(
-    r"not implemented for|expected scalar type|same dtype|only supports? floating"
-)
-"""Words of errors that depend on dtypes alone."""
-
-
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
     """Return a data-free tensor of the same metadata."""
     from shapewright.engine.dispatch.results import get_node_name
@@ -322,6 +283,8 @@ def answer_by_share(
             selection = _assume_share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(_find_mismatch(infos) or refused)
+    if selection is None and name in DISTINCT and not is_small(infos):
+        return _answer_all_different(engine, func, args, kwargs, infos)
     if selection is None:
         error = NotImplementedError(
             f"the shape of {get_display_name(func)} depends on values that are "
@@ -337,6 +300,47 @@ def answer_by_share(
         return _write_out(engine, func, args, kwargs, infos, out)
     before = [torch.empty(0) for _ in infos]
     out = join_unrecorded(engine, out, nests.collect_tensors((args, kwargs)), before)
+    return record_results(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
+    )
+
+
+DISTINCT = frozenset({"unique", "unique_consecutive"})
+"""Functions that keep one of equal elements."""
+
+
+def _answer_all_different(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """Return the result for a large tensor whose elements, or slices, all differ: as
+    many as it has. A corner of it shows what the call returns.
+    """
+    from shapewright.engine.dispatch.results import record_results
+
+    shape = infos[0].meta.shape
+    corner = [min(size, 2) for size in shape]
+
+    def replace(tensor: Tensor) -> Tensor:
+        steps = torch.arange(prod(corner)).reshape(corner)
+        return steps.to(engine.info(tensor).meta.torch_dtype)
+
+    physical = nests.swap_tensors((args, kwargs), replace)
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        small = func(*physical[0], **physical[1])
+    last = [arg for arg in args[1:] if type(arg) is int]  # the others are flags
+    dim = kwargs.get("dim", last[-1] if last else None)
+    count = prod(shape) if dim is None else shape[dim]
+    name = get_display_name(func)
+    engine.assume(
+        f"`{name}` depends on values; the shape of its result is for all different ones"
+    )
+
+    def enlarge(part: Tensor) -> Tensor:
+        sizes = shape if part.shape == torch.Size(corner) else (count,)
+        return torch.empty(sizes, dtype=part.dtype, device="meta")
+
+    out = nests.swap_tensors(small, enlarge)
+    before = [torch.empty(0) for _ in infos]
     return record_results(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
