@@ -130,6 +130,47 @@ Decoder()(torch.randn(7, 4, 16), torch.zeros(1, 4, 32))[0].sum().backward()
 """,
         "`output, hidden = self.rnn(x, hidden)`",
     ),
+    "a mean of all pixels": (
+        """\
+body, head = nn.Conv2d(3, 32, 3, padding=1), nn.Linear(32, 5)
+head(body(torch.randn(4, 3, 16, 16)).mean(-1)).sum().backward()
+""",
+        "`body(torch.randn(4, 3, 16, 16)).mean((-2, -1))`",
+    ),
+    "a product of the other side": (
+        """\
+q, k = torch.randn(2, 4, 9, 16), torch.randn(2, 4, 9, 16)
+mask = torch.full((9, 9), float("-inf")).triu(1)
+scores = (k.transpose(2, 3) @ q) / 4 + mask
+""",
+        "`q @ k.transpose(2, 3)`",
+    ),
+    "a row along another dim": (
+        """\
+maps, weight = torch.randn(2, 1, 64, 99), torch.linspace(0.5, 1.5, 99)
+(maps * weight.view(1, 1, -1, 1)).mean()
+""",
+        "`weight.view(1, 1, 1, -1)`",
+    ),
+    "sequences padded with the time first": (
+        """\
+attend = nn.MultiheadAttention(16, 2, batch_first=True)
+words = nn.utils.rnn.pad_sequence([torch.randn(n, 16) for n in (5, 3, 7)])
+attend(torch.randn(3, 9, 16), words, words)[0].sum().backward()
+""",
+        "`batch_first=True`",
+    ),
+    "numbers of words in a tensor of floats": (
+        """\
+embed, out = nn.Embedding(30, 8), nn.Linear(8, 30)
+words = torch.zeros(4, 12)
+for row in range(4):
+    words[row, :5] = torch.tensor([3, 1, 4, 1, 5])
+scores = out(embed(words[:, :-1]))
+F.cross_entropy(scores.flatten(0, 1), words[:, 1:].flatten()).backward()
+""",
+        "`torch.zeros(4, 12, dtype=torch.long)`",
+    ),
     "a result that is not kept": (
         """\
 def measure(scores, labels):

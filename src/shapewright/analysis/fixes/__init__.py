@@ -107,7 +107,7 @@ GUESSED = frozenset({"number", "argument", "swapped", "name", "larger?"})
 """Kinds of edits that put another number or name on a suspect line, or cut data."""
 DECIDED = frozenset({
     "any-batch", "batch", "created", "dtype", "expanded", "family", "graph", "hazard",
-    "layout", "numpy", "order", "padded",
+    "layout", "made-dtype", "numpy", "order", "padded",
     "unread", "rank", "size", "squeeze", "state", "storage", "turned",
 })  # fmt: skip
 """Kinds of edits that follow from what the failing call needs of its operand."""
@@ -345,6 +345,12 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
     )
+    product = order_edits.suggest_swapped_product(program, failure)
+    yield from iter_options("order", 0.8, product)
+    laid = order_edits.suggest_view_order(program, failure)
+    yield from iter_options("order", 1.0, laid)
+    of_maker = dtype_edits.suggest_dtype_where_made(program, failure)
+    yield from iter_options("made-dtype", 0.9, of_maker)
     transposed = order_edits.suggest_transposed_weight(program, failure)
     yield from iter_options("order", 1.1, transposed)
     second = suggest_second_direction(program, failure)

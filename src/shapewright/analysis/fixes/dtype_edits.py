@@ -5,13 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.constructors import MAKERS
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import (
     append_method,
     with_method_where_made,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import Fact, Op
 
 CASTS = {
     "float32": "float", "int64": "long", "float64": "double", "float16": "half",
@@ -63,5 +69,55 @@ def fix_shared_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             yield append_method(text_and_node[0], text_and_node[1], ".long()")
 
 
+def suggest_dtype_where_made(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `dtype=torch.long` where a tensor is made that several calls take for
+    whole numbers.
+    """
+    unmet = failure.unmet
+    repairs = [
+        repair
+        for repair in failure.repairs
+        if repair.kind == "dtype" and repair.new == "int64" and not repair.parameter
+    ]
+    if unmet is None or unmet.code != DTYPE_MISMATCH or not repairs:
+        return
+    op = program.trace.ops[failure.op]
+    maker = _find_maker(program, op.inputs[repairs[0].tensor])
+    if maker is None:
+        return
+    places = {
+        program.trace.ops[other.op].span
+        for other in program.failures
+        if other.unmet is not None
+        and other.unmet.code == DTYPE_MISMATCH
+        and any(
+            _find_maker(program, fact) is maker
+            for fact in program.trace.ops[other.op].inputs
+        )
+    }
+    text_and_call = program.call_at(maker.span)
+    if len(places) < 2 or text_and_call is None:
+        return
+    text, call = text_and_call
+    if get_called_name(call) in FILLED and all(w.arg != "dtype" for w in call.keywords):
+        yield with_keyword(text, call, "dtype=torch.long")
+
+
+def _find_maker(program: Program, fact: Fact) -> Op | None:
+    """Return the call that made a tensor of sizes, through views, writes and moves."""
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or maker.name.rpartition(".")[2] in MAKERS:
+            return maker
+        if not maker.inputs or maker.inputs[0].dtype != fact.dtype:
+            return None
+        if maker.inputs[0].tensor == fact.tensor:
+            return None
+        fact = maker.inputs[0]
+    return None
+
+
+FILLED = MAKERS - operators_with("is_random")
+"""Functions that make a tensor of numbers that are known."""
 INDICES = frozenset({"int64", "int32", "int16", "int8", "uint8", "bool"})
 """Dtypes of which an index is taken."""

@@ -76,7 +76,8 @@ def suggest_expanded_index(program: Program, failure: Failure) -> Iterator[Fix]:
             for dim, size in enumerate(sizes)
             if dim != along_dim
         )
-        if not fits or (sizes[along_dim] is None and added == rank - 1 and first > 1):
+        new = [dim for dim, size in enumerate(sizes) if size is None]
+        if not fits or new == [along_dim]:
             continue
         if sizes[along_dim] is None:
             sides[along_dim] = "1"

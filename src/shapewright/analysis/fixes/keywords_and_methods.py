@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
-from shapewright.findings.codes import PACKED_LENGTHS
+from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    BROADCAST_MISMATCH,
+    PACKED_LENGTHS,
+    TARGET_SHAPE,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
@@ -29,6 +34,8 @@ REDUCING = operators_with("reduces_dims", "returns_indices") - {
     "multinomial",
 }
 """Functions that take `keepdim`."""
+FARTHEST = 12
+"""Calls between the padding of sequences and the call that fails."""
 PADDING_AT = 4
 """The place of a convolution's padding among its arguments."""
 TURNED = values_of("mistaken_for")
@@ -269,6 +276,29 @@ def fix_padded_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _suggest_packing_keywords(program, failure, unmet.message)
     for fact in program.trace.ops[failure.op].inputs:
         yield from suggest_samples_first(program, fact)
+    if unmet is not None and unmet.code in OF_BATCHES:
+        for fact in program.trace.ops[failure.op].inputs:
+            yield from _suggest_padding_keyword(program, fact)
+
+
+OF_BATCHES = frozenset({BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, TARGET_SHAPE})
+"""Codes where samples may have been padded with the time first."""
+
+
+def _suggest_padding_keyword(program: Program, fact: Fact) -> Iterator[Fix]:
+    """Suggest `batch_first=True` where sequences are padded to one length."""
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return
+        text_and_call = program.call_at(maker.span)
+        if text_and_call is not None:
+            text, call = text_and_call
+            is_padding = get_last_name(call.func) == "pad_sequence"
+            if is_padding and all(word.arg != "batch_first" for word in call.keywords):
+                yield with_keyword(text, call, "batch_first=True")
+                return
+        fact = maker.inputs[0]
 
 
 def _suggest_packing_keywords(

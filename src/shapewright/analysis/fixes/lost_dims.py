@@ -68,10 +68,25 @@ def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fi
             if (number := evaluate_whole_number(node, SIGNED)) is not None
             and number % len(shape) == dim
         ]
+        if places and not others and _is_of_pixels(failure, op, maker, dim):
+            yield replace_number(text, places[0], "(-2, -1)")
+            return
         if places and others:
             for other in dict.fromkeys(others):
                 yield replace_number(text, places[0], str(other))
             return
+
+
+def _is_of_pixels(failure: Failure, op: Op, maker: Op, dim: int) -> bool:
+    """Return whether one of the two dims of a map's pixels is reduced for a layer that
+    takes the channels.
+    """
+    shape = maker.inputs[0].shape
+    unmet = failure.unmet
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or len(op.inputs) < 2:
+        return False
+    is_map = len(shape) == len(maker.outputs[0].shape) + 1 == 4
+    return is_map and dim > 1 and shape[1] == op.inputs[1].shape[-1]
 
 
 def _list_sizes(failure: Failure, op: Op) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ from shapewright.analysis.provenance.call_expressions import (
     is_namespace,
 )
 from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
     MISSING_TRANSPOSE,
@@ -22,7 +23,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.program.source_text import join_lines
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 TURNING = operators_with("transposes_dims") | {"permute"}
 
@@ -117,3 +118,102 @@ def suggest_transposed_weight(program: Program, failure: Failure) -> Iterator[Fi
     place = find_tensor_expressions(program, op)[1]
     if len(weight) == 2 and data[-1:] == weight[:1] and place is not None:
         yield append_method(text_and_call[0], place[0], ".t()")
+
+
+def suggest_swapped_product(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `q @ k.transpose(2, 3)` for `k.transpose(2, 3) @ q` where the product
+    does not meet what it is combined with, and the other one does.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return
+    for at, fact in enumerate(op.inputs):
+        product = _find_product(program, fact)
+        if product is None:
+            continue
+        left, right = (operand.shape for operand in product.inputs[:2])
+        if len(left) != len(right) or len(left) < 2 or right[-1] != left[-2]:
+            continue
+        swapped = (*fact.shape[:-2], right[-2], left[-1])
+        if not _is_broadcast(swapped, op.inputs[1 - at].shape):
+            continue
+        text_and_node = program.node(product.span)
+        if text_and_node is None:
+            continue
+        text, node = text_and_node
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            sides = [node.left, node.right]
+        elif isinstance(node, ast.Call) and is_namespace(node.func):
+            sides = node.args[:2]
+        if len(sides) == 2:
+            first, second = (text.written(side) for side in sides)
+            edits = (
+                Edit(text.span(sides[0]), second),
+                Edit(text.span(sides[1]), first),
+            )
+            yield Fix("fits", f"`{join_lines(f'{second} @ {first}')}`", edits)
+
+
+def _find_product(program: Program, fact: Fact) -> Op | None:
+    """Return the product of matrices that a tensor is, scaled or not."""
+    for _ in range(FEW_STEPS):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return None
+        if maker.name.rpartition(".")[2] in PRODUCTS and len(maker.inputs) == 2:
+            return maker
+        if maker.inputs[0].shape != fact.shape:
+            return None
+        fact = maker.inputs[0]
+    return None
+
+
+def _is_broadcast(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Return whether two shapes line up."""
+    return all(
+        a == b or 1 in (a, b)
+        for a, b in zip(reversed(first), reversed(second), strict=False)
+    )
+
+
+def suggest_view_order(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the sizes of a `view` in another order, where it lays out one row that
+    is to meet another dim: `weights.view(1, 1, 1, -1)` for `weights.view(1, 1, -1, 1)`.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return
+    for at, fact in enumerate(op.inputs):
+        maker = program.producers.get(fact.tensor)
+        text_and_call = program.call_at(maker.span) if maker is not None else None
+        if (
+            maker is None
+            or text_and_call is None
+            or sum(n > 1 for n in fact.shape) != 1
+        ):
+            continue
+        text, call = text_and_call
+        name = maker.name.rpartition(".")[2]
+        if name not in VIEWS or len(call.args) != len(fact.shape):
+            continue
+        written = [text.written(size) for size in call.args]
+        row = next(dim for dim, size in enumerate(fact.shape) if size > 1)
+        for dim in reversed(range(len(fact.shape))):
+            order = [n for n in range(len(fact.shape)) if n != row]
+            order.insert(dim, row)
+            turned = [fact.shape[n] for n in order]
+            if dim == row or not _is_broadcast(turned, op.inputs[1 - at].shape):
+                continue
+            sizes = ", ".join(written[n] for n in order)
+            span = text.span(call.args[0]).until(text.span(call.args[-1]))
+            shown = f"`{join_lines(text.written(call.func))}({sizes})`"
+            yield Fix("fits", shown, (Edit(span, sizes),))
+
+
+FEW_STEPS = 4
+"""Calls, such as a division, between a product and what it is combined with."""
+PRODUCTS = operators_with("is_product")
+VIEWS = operators_with("takes_new_sizes")

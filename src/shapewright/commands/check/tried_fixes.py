@@ -148,11 +148,13 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
     others = [
         mend
         for mend in mends
-        if mend.option.kind == "state" or not is_of_data(mend.fix)
+        if mend.option.kind in OF_OWN_DATA or not is_of_data(mend.fix)
     ]
     return others or list(mends)
 
 
+OF_OWN_DATA = ("made-dtype", "state")
+"""Kinds of fixes of what the program itself makes, which is no data of a trial."""
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
 ALONE = ("pooled", "last-state")
