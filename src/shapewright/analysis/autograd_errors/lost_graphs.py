@@ -17,6 +17,8 @@ FOLLOWED = 400
 INDICES = operators_with("returns_indices")
 DETACHING = operators_with("leaves_graph") - {"cpu"}
 COPIES = operators_with("takes_program_data")
+TO_NUMPY = frozenset({"cpu", "data", "detach", "numpy"})
+"""Methods and attributes on the way from a tensor to an array."""
 WITHOUT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 
 
@@ -37,6 +39,7 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
     waiting = [fact.tensor for fact in failing.inputs]
     seen: set[int] = set()
     made_anew: list[Op] = []
+    rootless: list[Op] = []
     frozen: list[str] = []
     while waiting and len(seen) < FOLLOWED:
         tensor = waiting.pop(0)
@@ -53,9 +56,15 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
                 return _describe_cut(history, op)
             if not op.inputs:
                 made_anew.append(op)
+            elif not any(fact.tensor in history.makers for fact in op.inputs):
+                rootless.append(op)
             waiting += [fact.tensor for fact in op.inputs]
     for op in made_anew:
         cut = _describe_copy(history, op)
+        if cut is not None:
+            return cut
+    for op in rootless:
+        cut = _describe_numbers(history, op)
         if cut is not None:
             return cut
     if frozen:
@@ -102,6 +111,45 @@ def _describe_copy(history: History, op: Op) -> _GraphEnd | None:
     line = f" at line {op.span.line}" if op.span is not None else ""
     reason = f"{_write_call(history, op)}{line} copies values into a new tensor"
     return _GraphEnd(op, reason, "the graph ends here", (text.written(node.args[0]),))
+
+
+def _describe_numbers(history: History, op: Op) -> _GraphEnd | None:
+    """Describe a call whose tensor was made of an array that numpy had computed."""
+    text_and_node = history.program.node(op.span)
+    if text_and_node is None:
+        return None
+    text, node = text_and_node
+    copy = find_copy(node)
+    if copy is None:
+        return None
+    line = f" at line {op.span.line}" if op.span is not None else ""
+    reason = f"`{text.line_of(copy)}`{line} copies values into a new tensor"
+    written = write_without_numpy(text, copy.args[0])
+    return _GraphEnd(op, reason, "the graph ends here", (written,) if written else ())
+
+
+def find_copy(node: ast.AST) -> ast.Call | None:
+    """Return the call within an expression that makes a tensor of numbers."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and part.args and get_called_name(part) in COPIES:
+            return part
+    return None
+
+
+def write_without_numpy(text: SourceText, node: ast.expr) -> str:
+    """Write an expression of tensors without its way through numpy: `out[kept]` for
+    `out.cpu().data.numpy()[kept]`; empty where there is none.
+    """
+    if isinstance(node, ast.Subscript):
+        base = write_without_numpy(text, node.value)
+        return f"{base}[{text.written(node.slice)}]" if base else ""
+    through = False
+    while True:
+        call = node.func if isinstance(node, ast.Call) and not node.args else node
+        if not isinstance(call, ast.Attribute) or call.attr not in TO_NUMPY:
+            return text.written(node) if through else ""
+        through = through or call.attr == "numpy"
+        node = call.value
 
 
 def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.lost_graphs import (
+    find_copy,
+    write_without_numpy,
+)
 from shapewright.analysis.autograd_errors.names import (
     iter_uses,
 )
@@ -44,6 +48,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_dotted_name,
     get_last_line,
@@ -376,7 +381,9 @@ def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         inner = text.span(node.value)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
-    if isinstance(node, ast.Call) and cause.names:
+    if isinstance(node, ast.Call) and find_copy(node) not in (None, node):
+        yield from _suggest_tensors_for_arrays(text, node)
+    elif isinstance(node, ast.Call) and cause.names:
         new = cause.names[0].removesuffix(".item()")
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -385,6 +392,26 @@ def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         inner, span = text.span(node.func.value), text.span(node)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
+
+
+def _suggest_tensors_for_arrays(text: SourceText, node: ast.Call) -> Iterator[Fix]:
+    """Suggest the tensors themselves in all calls like one that makes them anew of
+    arrays: `out[kept]` for `Variable(torch.from_numpy(out.data.numpy()[kept]))`.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    edits, first = [], ""
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or call.func is None:
+            continue
+        if text.written(call.func) != text.written(node.func):
+            continue
+        copy = find_copy(call) if text.around(call, *FUNCTIONS) is scope else None
+        new = write_without_numpy(text, copy.args[0]) if copy is not None else ""
+        if new:
+            edits.append(Edit(text.span(call), new))
+            first = first or new
+    if edits:
+        yield Fix("fits", f"`{join_lines(first)}`", tuple(edits))
 
 
 def _get_end(span: Span) -> tuple[int, int]:

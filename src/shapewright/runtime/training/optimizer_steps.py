@@ -282,7 +282,7 @@ def _make_zero_grad(stage: RehearsalState) -> Callable[[Any], Any]:
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             stage.story.note_event(stage.engine, "zero_grad", type(self).__name__)
-            stage.facts.cleared()
+            stage.facts.cleared(self)
             stage.facts.note_clearing(self, _iter_parameters(self))
             return original(self, *args, **kwargs)
 

@@ -241,13 +241,30 @@ class Facts:
                 if self.run.grad(parameter) is not None:
                     watched.had.add(id(parameter))  # a closure made it in the step
 
-    def cleared(self) -> None:
-        """Note that gradients are cleared, and report those that no step has used."""
-        if self.unused is not None:
+    def cleared(self, owner: Any) -> None:
+        """Note that an optimizer or a model clears its gradients, and report those that
+        no step has used: all of a backward pass, none waits in another optimizer.
+        """
+        if self.unused is not None and self._is_waited_for(owner):
+            self.seen()
+        elif self.unused is not None:
             if not self.stepping:
                 self.meet("cleared-unused", self.run.here(), self.unused)
             self.unused = None
             self.seen()
+
+    def _is_waited_for(self, owner: Any) -> bool:
+        """Return whether another optimizer has gradients that are not cleared now."""
+        own = self.of(owner) if isinstance(owner, torch.optim.Optimizer) else None
+        if own is None:
+            return False
+        cleared = {id(parameter) for parameter in own.parameters()}
+        with torch._C.DisableTorchFunction():
+            return any(
+                id(parameter) not in cleared and self.run.grad(parameter) is not None
+                for watched in self.watched
+                for parameter in watched.parameters()
+            )
 
     def seen(self) -> None:
         """Note which parameters have gradients that are about to be cleared."""
