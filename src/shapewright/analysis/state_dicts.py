@@ -5,6 +5,7 @@ code to write.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -88,6 +89,13 @@ def _describe_change(misloaded: Misloaded) -> str:
             " those of the state"
             " dict do not"
         )
+    if _is_of_other_model(misloaded):
+        first, own, other = misloaded.resized[0]
+        return (
+            f"the state dict is of another variant of `{misloaded.class_name}`:"
+            f" {len(misloaded.resized)} of {misloaded.keys} weights have another size,"
+            f" as `{first}` {other} against {own}"
+        )
     if misloaded.resized:
         modules = list(
             dict.fromkeys(_get_owner(key) for key, _, _ in misloaded.resized)
@@ -110,6 +118,17 @@ def _describe_change(misloaded: Misloaded) -> str:
         f"the state dict has {len(misloaded.unexpected)} keys that"
         f" `{misloaded.class_name}` does not have"
     )
+
+
+def _is_of_other_model(misloaded: Misloaded) -> bool:
+    """Return whether most weights have another size, or are not in the state dict."""
+    count = len(misloaded.resized) + len(misloaded.missing)
+    several = {_get_owner(key) for key, _, _ in misloaded.resized}
+    return 2 * count > misloaded.keys and len(several) >= MANY
+
+
+MANY = 8
+"""Layers with weights of another size of which a model is another one."""
 
 
 def _iter_details(misloaded: Misloaded) -> Iterator[str]:
@@ -147,6 +166,8 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
             text, call, [_get_owner(k) for k, *_ in misloaded.resized]
         )
         sizes = list(_suggest_constructor(program, misloaded, evaluates))
+        if _is_of_other_model(misloaded):
+            return [*_suggest_variants(program), *sizes]
         if evaluates:
             return sizes
         loose = [_load_without_resized(text, call, misloaded)]
@@ -243,6 +264,38 @@ def _suggest_constructor(
                 yield from _change_arguments(
                     text, node, misloaded.class_name, pairs, settings
                 )
+
+
+def _suggest_variants(program: Program) -> Iterator[Fix]:
+    """Suggest the name of another variant where one is written: "densenet121" for
+    "densenet161", if the program has both.
+    """
+    for file in program.trace.sources:
+        text = program.text(file)
+        if text is None:
+            continue
+        variants: dict[str, list[ast.Constant]] = {}
+        for node in text.nodes:
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and isinstance(node, ast.Constant):
+                name = str(node.value)
+                if VARIANT.fullmatch(name):
+                    variants.setdefault(re.sub(r"\d+", "#", name), []).append(node)
+        for nodes in variants.values():
+            names = list(dict.fromkeys(str(node.value) for node in nodes))
+            nodes.sort(key=lambda node: not isinstance(text.parent(node), ast.keyword))
+            for node in nodes:  # a default before what is given on purpose
+                if isinstance(text.parent(node), ast.Compare | ast.Dict):
+                    continue  # where the variants are told apart
+                for name in names:
+                    if name != node.value:
+                        edit = Edit(text.span(node), repr(name))
+                        message = f"`{name!r}` for `{node.value!r}`"
+                        yield Fix("fits", message, (edit,))
+
+
+VARIANT = re.compile(r"[A-Za-z][\w.-]*\d[\w.-]*")
+"""The name of a variant of a model: "resnet50", "densenet121_bts"."""
 
 
 def _change_arguments(

@@ -55,6 +55,7 @@ from shapewright.analysis.fixes.shortcuts import suggest_shortcut
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
+    suggest_fewer_layers,
     suggest_joined_directions,
     suggest_repeated_state,
     suggest_second_direction,
@@ -353,6 +354,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("made-dtype", 0.9, of_maker)
     transposed = order_edits.suggest_transposed_weight(program, failure)
     yield from iter_options("order", 1.1, transposed)
+    fewer = suggest_fewer_layers(program, failure)
+    yield from iter_options("state", 1.3, fewer)
     second = suggest_second_direction(program, failure)
     yield from iter_options("directions", 1.5, second)
     last = suggest_last_state(program, failure)

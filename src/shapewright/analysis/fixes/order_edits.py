@@ -22,7 +22,8 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import FUNCTIONS
 from shapewright.record.ops import Fact, Op
 
 TURNING = operators_with("transposes_dims") | {"permute"}
@@ -217,3 +218,33 @@ FEW_STEPS = 4
 """Calls, such as a division, between a product and what it is combined with."""
 PRODUCTS = operators_with("is_product")
 VIEWS = operators_with("takes_new_sizes")
+
+
+def find_view_back(
+    program: Program, op: Op, text: SourceText, node: ast.Call
+) -> Fix | None:
+    """Return the edit of the view that makes a map of rows of channels again, behind
+    one that made rows of a map: `rows.view(b, h, w, c).permute(0, 3, 1, 2)`.
+    """
+    shape = op.inputs[0].shape
+    for later in program.trace.ops[op.index + 1 :]:
+        text_and_call = program.call_at(later.span)
+        if later.name.rpartition(".")[2] not in VIEWS or text_and_call is None:
+            continue
+        where, call = text_and_call
+        is_same = where is text and text.around(call, *FUNCTIONS) is text.around(
+            node, *FUNCTIONS
+        )
+        rows = later.inputs[0].shape if later.inputs else ()
+        if not is_same or later.outputs[0].shape != shape or rows[-1:] != shape[1:2]:
+            continue
+        if len(call.args) != len(shape) or not isinstance(call.func, ast.Attribute):
+            continue
+        first, channels, *pixels = (text.written(size) for size in call.args)
+        order = [0, len(shape) - 1, *range(1, len(shape) - 1)]
+        sizes = ", ".join([first, *pixels, channels])
+        new = f"({sizes}).permute({', '.join(map(str, order))})"
+        name = text.span(call.func)
+        edit = Edit(name.end.until(text.span(call)), new)
+        return Fix("fits", f"`{join_lines(text.at(name) + new)}`", (edit,))
+    return None

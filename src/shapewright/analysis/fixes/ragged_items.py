@@ -87,6 +87,8 @@ def _iter_bodies(
         ([split, stacked], f"keeps {' and '.join(f'`{n}`' for n in names[1:])} apart"),
         (["return tuple(zip(*items))"], "keeps the items apart"),
     ]
+    if _is_map(first, second) and at >= 0:
+        padded += list(_iter_bodies_of_maps(names, split, at))
     of_boxes = at > 0 and first[1:] == (OF_BOXES,)
     yield from [*in_lists, *padded] if of_boxes else [*padded, *in_lists]
 
@@ -98,6 +100,40 @@ def _is_sequence(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
     if len(first) != len(second) or not first or first[1:] != second[1:]:
         return False
     return len(first) != 3 or not {first[0], second[0]} <= set(CHANNELS)
+
+
+def _is_map(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Return whether two shapes differ in their height or width alone."""
+    return len(first) == len(second) > 2 and first[:-2] == second[:-2]
+
+
+def _iter_bodies_of_maps(
+    names: list[str], split: str, at: int
+) -> Iterator[tuple[list[str], str]]:
+    """Yield functions that pad one field of images, or all of them, to the largest
+    height and width of the batch.
+    """
+    sides = [
+        f"{side} = max(item[{at}].shape[{dim}] for item in items)"
+        for side, dim in (("height", -2), ("width", -1))
+    ]
+    pad = [
+        "def pad(image):",
+        "    more = (0, width - image.shape[-1], 0, height - image.shape[-2])",
+        "    return torch.nn.functional.pad(image, more)",
+    ]
+    for columns in ((at,), tuple(range(len(names)))):
+        kept = [
+            f"torch.stack([pad(item) for item in {name}])"
+            if i in columns
+            else f"{DEFAULT}({name})"
+            for i, name in enumerate(names)
+        ]
+        padded_names = " and ".join(f"`{names[i]}`" for i in columns)
+        yield (
+            [*sides, *pad, split, f"return {', '.join(kept)}"],
+            f"pads {padded_names} to the largest",
+        )
 
 
 def _iter_bodies_of_dicts(

@@ -45,6 +45,8 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     _, got = find_sides(failure)
     if unmet is None or unmet.code != HIDDEN_STATE_SHAPE or got is None or got[1]:
         return
+    if isinstance(unmet.needs, int) and unmet.has != 2 * unmet.needs:
+        return
     op = program.trace.ops[failure.op]
     layer = _find_two_way_layer(program, op.inputs[got[0]])
     if layer is None:
@@ -88,6 +90,42 @@ def _write_joined_result(
     ]
     edit = Edit(text.span(statement), f"\n{indent}".join(lines))
     return Fix("fits", f"`{joined} = {sums}` before it is returned", (edit,))
+
+
+def suggest_fewer_layers(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest as many layers as there are states, where these come from a layer."""
+    unmet = failure.unmet
+    _, got = find_sides(failure)
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != HIDDEN_STATE_SHAPE or got is None or got[1]:
+        return
+    layer = program.layer(op)
+    built = find_constructor(program, layer.path) if layer is not None else None
+    if layer is None or built is None or not _is_of_layer(program, op.inputs[got[0]]):
+        return
+    values = {name: (node, value) for name, node, value in iter_arguments(
+        program, layer.path
+    )}  # fmt: skip
+    both = 2 if "bidirectional" in values and values["bidirectional"][1] else 1
+    count, rest = divmod(op.inputs[got[0]].shape[0], both)
+    if "num_layers" not in values or rest or not count:
+        return
+    node, value = values["num_layers"]
+    if value is None or value != count:
+        edit = Edit(built[0].span(node), str(count))
+        yield Fix("fits", f"`num_layers={count}` of `{layer.path}`", (edit,))
+
+
+def _is_of_layer(program: Program, fact: Fact) -> bool:
+    """Return whether a state was returned by a recurrent layer."""
+    for _ in range(FARTHEST):
+        op = program.producers.get(fact.tensor)
+        if op is None or not op.inputs:
+            return False
+        if op.name.rpartition(".")[2] in RECURRENT:
+            return True
+        fact = op.inputs[0]
+    return False
 
 
 def suggest_second_direction(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.loss_term_edits import (
 )
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.order_edits import find_view_back
 from shapewright.analysis.fixes.position_edits import (
     suggest_batch_first,
     suggest_positions,
@@ -355,7 +356,12 @@ def _suggest_transpose(
         moved = [d for d in range(rank) if d != source]
         moved.insert(target, source)
         new = f".permute({', '.join(map(str, moved))}).reshape({sizes}"
-        yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
+        shown = join_lines(text.at(owner) + new)
+        back = find_view_back(program, op, text, node) if source == 1 else None
+        if back is not None:
+            message = f"`{shown}` and {back.message}"
+            yield Fix("fits", message, (Edit(tail, new), *back.edits))
+        yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
     for first_dim, second_dim in combinations(range(len(before)), 2):
         if (first_dim, second_dim) != (0, rank - 1) or rank == 2:
             new = f".transpose({first_dim}, {second_dim}).reshape({sizes}"
