@@ -171,6 +171,43 @@ F.cross_entropy(scores.flatten(0, 1), words[:, 1:].flatten()).backward()
 """,
         "`torch.zeros(4, 12, dtype=torch.long)`",
     ),
+    "a decoder with more layers than it gets states": (
+        """\
+encoder = nn.LSTM(16, 32, 2, batch_first=True)
+decoder = nn.LSTM(16, 32, num_layers=2, batch_first=True)
+out, (h, c) = encoder(torch.randn(4, 9, 16))
+decoder(torch.randn(4, 7, 16), (h[-1:], c[-1:]))[0].sum().backward()
+""",
+        "`num_layers=1` of `LSTM_1`",
+    ),
+    "tensors made anew of arrays": (
+        """\
+import numpy as np
+net = nn.Linear(8, 4)
+near, far = net(torch.randn(6, 8)), net(torch.randn(6, 8))
+kept = np.where((near - far).norm(dim=1).data.numpy() > 0)[0]
+first = torch.from_numpy(near.data.numpy()[kept])
+second = torch.from_numpy(far.data.numpy()[kept])
+F.mse_loss(first, second).backward()
+""",
+        "`near[kept]`",
+    ),
+    "images and masks of several sizes": (
+        """\
+class Leaves(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        size = 32 if i % 2 else 48
+        image, mask = torch.rand(3, size, 32), torch.ones(1, size, 32)
+        return image, mask
+
+for images, masks in torch.utils.data.DataLoader(Leaves(), batch_size=4):
+    F.binary_cross_entropy(nn.Conv2d(3, 1, 1)(images).sigmoid(), masks).backward()
+""",
+        "`collate_fn=collate`, a function that pads `image` and `mask` to the largest",
+    ),
     "a result that is not kept": (
         """\
 def measure(scores, labels):
@@ -232,3 +269,70 @@ Net()(torch.randint(0, 100, (16, 30))).sum().backward()
         "`nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)` and"
         " `self.table[...].transpose(0, 1)` with `size(1)`"
     ]
+
+
+def test_the_way_back_of_rows_is_mended_too(tmp_path: Path) -> None:
+    program = """\
+class Codes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encode, self.code = nn.Conv2d(1, 32, 3, padding=1), nn.Linear(32, 32)
+
+    def forward(self, x):
+        maps = self.encode(x)
+        b, c, h, w = maps.shape
+        rows = self.code(maps.view(b, -1, c))
+        return rows.view(b, c, h, w)
+
+Codes()(torch.randn(8, 1, 7, 7)).sum().backward()
+"""
+    report = rehearsed(tmp_path, HEAD + program)
+    (warning,) = report.findings
+    assert warning.code == "view-mixes-dims"
+    assert [fix.message for fix in warning.fixes][:1] == [
+        "`maps.permute(0, 2, 3, 1).reshape(b, -1, c)` and"
+        " `rows.view(b, h, w, c).permute(0, 3, 1, 2)`"
+    ]
+
+
+def test_another_variant_of_a_model_is_told(tmp_path: Path) -> None:
+    program = """\
+import os
+import tempfile
+
+def build(name="wide40"):
+    width = {"wide20": 20, "wide40": 40}[name]
+    layers = [nn.Linear(width, width) for _ in range(10)]
+    return nn.Sequential(nn.Linear(8, width), *layers)
+
+path = os.path.join(tempfile.mkdtemp(), "model.pt")
+torch.save(build("wide20").state_dict(), path)
+model = build(name="wide40")
+model.load_state_dict(torch.load(path))
+model.eval()
+"""
+    (error,) = rehearsed(tmp_path, HEAD + program).findings
+    assert "is of another variant of `Sequential`" in error.message
+    assert "`'wide20'` for `'wide40'`" in [fix.message for fix in error.fixes]
+
+
+def test_gradients_that_wait_in_another_optimizer_are_not_unused(
+    tmp_path: Path,
+) -> None:
+    program = """\
+net, weight = nn.Linear(4, 2), torch.ones(2, requires_grad=True)
+first, second = torch.optim.Adam(net.parameters()), torch.optim.Adam([weight])
+for _ in range(3):
+    losses = weight * net(torch.randn(8, 4)).pow(2).mean(0)
+    first.zero_grad()
+    losses.sum().backward(retain_graph=True)
+    second.zero_grad()
+    (losses - losses.mean().detach()).abs().sum().backward(inputs=[weight])
+    second.step()
+    first.step()
+"""
+    codes = [f.code for f in rehearsed(tmp_path, HEAD + program).findings]
+    assert "gradients-cleared-unused" not in codes
+    own = program.replace("second.zero_grad()", "first.zero_grad(); second.zero_grad()")
+    codes = [f.code for f in rehearsed(tmp_path, HEAD + own).findings]
+    assert "gradients-cleared-unused" in codes

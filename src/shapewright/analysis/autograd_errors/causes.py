@@ -225,7 +225,10 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
         return None
     loss = get_name_of_loss(program, failing)
     explanation = f"{loss} has no graph: {cut.reason}"
-    related = [_make_place(cut.op, cut.label)] if cut.op is not None else []
+    is_elsewhere = cut.span is not None and cut.label == "the graph ends here"
+    related = []
+    if cut.op is not None and not is_elsewhere:
+        related = [_make_place(cut.op, cut.label)]
     if cut.span is not None:
         related.append(Related(cut.span, cut.label))
     return Cause(

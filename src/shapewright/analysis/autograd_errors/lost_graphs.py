@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    join_lines,
+)
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Op
@@ -119,13 +124,28 @@ def _describe_numbers(history: History, op: Op) -> _GraphEnd | None:
     if text_and_node is None:
         return None
     text, node = text_and_node
-    copy = find_copy(node)
-    if copy is None:
-        return None
-    line = f" at line {op.span.line}" if op.span is not None else ""
-    reason = f"`{text.line_of(copy)}`{line} copies values into a new tensor"
-    written = write_without_numpy(text, copy.args[0])
-    return _GraphEnd(op, reason, "the graph ends here", (written,) if written else ())
+    for place in (node, *_iter_definitions(text, node)):
+        copy = find_copy(place)
+        if copy is None:
+            continue
+        span = text.span(copy)
+        reason = f"`{text.line_of(copy)}` at line {span.line} copies values into a new"
+        written = write_without_numpy(text, copy.args[0])
+        names = (written,) if written else ()
+        return _GraphEnd(op, f"{reason} tensor", "the graph ends here", names, span)
+    return None
+
+
+def _iter_definitions(text: SourceText, node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what the names in an expression were last set to above it."""
+    for name in ast.walk(node):
+        if isinstance(name, ast.Name):
+            values = [
+                value
+                for value in find_defining(text, name.id)
+                if value.lineno < name.lineno
+            ]
+            yield from values[-1:]
 
 
 def find_copy(node: ast.AST) -> ast.Call | None:

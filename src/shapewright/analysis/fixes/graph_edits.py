@@ -381,9 +381,11 @@ def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         inner = text.span(node.value)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
-    if isinstance(node, ast.Call) and find_copy(node) not in (None, node):
-        yield from _suggest_tensors_for_arrays(text, node)
-    elif isinstance(node, ast.Call) and cause.names:
+    for related in cause.related:
+        copied = program.call_at(related.span)
+        if copied is not None:
+            yield from _suggest_tensors_for_arrays(*copied)
+    if isinstance(node, ast.Call) and cause.names:
         new = cause.names[0].removesuffix(".item()")
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
