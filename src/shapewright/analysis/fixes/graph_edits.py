@@ -398,22 +398,26 @@ def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_tensors_for_arrays(text: SourceText, node: ast.Call) -> Iterator[Fix]:
     """Suggest the tensors themselves in all calls like one that makes them anew of
-    arrays: `out[kept]` for `Variable(torch.from_numpy(out.data.numpy()[kept]))`.
+    arrays: `out[kept]` for `torch.from_numpy(out.data.numpy()[kept])`, with what is
+    around it, which may cut the graph as well, or in its place alone.
     """
     scope = text.around(node, *FUNCTIONS)
-    edits, first = [], ""
+    whole, alone, first = [], [], ""
     for call in text.nodes:
-        if not isinstance(call, ast.Call) or call.func is None:
+        if not isinstance(call, ast.Call) or find_copy(call) is not call:
             continue
-        if text.written(call.func) != text.written(node.func):
+        if text.around(call, *FUNCTIONS) is not scope:
             continue
-        copy = find_copy(call) if text.around(call, *FUNCTIONS) is scope else None
-        new = write_without_numpy(text, copy.args[0]) if copy is not None else ""
-        if new:
-            edits.append(Edit(text.span(call), new))
+        new = write_without_numpy(text, call.args[0])
+        statement = text.statement_of(call)
+        if new and text.written(call.func) == text.written(node.func):
             first = first or new
-    if edits:
-        yield Fix("fits", f"`{join_lines(first)}`", tuple(edits))
+            alone.append(Edit(text.span(call), new))
+            value = statement.value if isinstance(statement, ast.Assign) else call
+            whole.append(Edit(text.span(value), new))
+    for edits in (whole, alone):
+        if edits:
+            yield Fix("fits", f"`{join_lines(first)}`", tuple(edits))
 
 
 def _get_end(span: Span) -> tuple[int, int]:
