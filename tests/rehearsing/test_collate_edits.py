@@ -132,3 +132,16 @@ def test_grey_images_are_normalized_as_such(
     pytest.importorskip("torchvision")
     text = SCANS.format(channels=channels, normalize=normalize)
     assert get_fixes(tmp_path, text)[0] == first
+
+
+def test_images_are_made_of_a_size_that_the_network_gives_back(tmp_path: Path) -> None:
+    size = "\n        nn.functional.cross_entropy(net(x), y).backward()\n"
+    text = PHOTOS.format(
+        more=2, data="Photos(8, transforms.Compose([transforms.ToTensor()]))"
+    ).replace("nn.AdaptiveAvgPool2d(1), nn.Flatten()", "nn.ConvTranspose2d(4, 3, 3)")
+    half = "nn.Conv2d(3, 4, 4, 4), nn.ConvTranspose2d(4, 3, 4, 4)"
+    text = text.replace("nn.Conv2d(3, 4, 3), nn.ConvTranspose2d(4, 3, 3)", half)
+    text = text.replace(size, "\n        (net(x) * x).mean().backward()\n")
+    assert get_fixes(tmp_path, text)[:1] == [
+        "`transforms.Resize((40, 48))` in front of `transforms.ToTensor()`"
+    ]

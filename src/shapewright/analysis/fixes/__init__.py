@@ -27,7 +27,10 @@ from shapewright.analysis.fixes.batch_edits import add_batch, suggest_batch_of_o
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
-from shapewright.analysis.fixes.image_edits import suggest_channels
+from shapewright.analysis.fixes.image_edits import (
+    suggest_channels,
+    suggest_fitting_images,
+)
 from shapewright.analysis.fixes.joined_dims import suggest_other_joined_dim
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims, suggest_kept_size
@@ -381,6 +384,8 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
+    images = suggest_fitting_images(program, failure)
+    yield from iter_options("size", 1.3, images)
     yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
     smaller = suggest_fitting_output_padding(program, failure)
     yield from iter_options("size", 0.9, smaller)

@@ -6,7 +6,12 @@ import ast
 from collections.abc import Collection, Iterator
 
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import IN_PLACE_TOO_SMALL
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    IN_PLACE_TOO_SMALL,
+    JOINED_SIZES_DIFFER,
+    TARGET_SHAPE,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
@@ -34,6 +39,35 @@ def suggest_channels(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from _suggest_single_numbers(text, node)
     colours = f"Grayscale(num_output_channels={unmet.has})"
     yield from suggest_transform(text, colours, ("Grayscale",))
+
+
+def suggest_fitting_images(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest images of the size that a network gives back, where it halves and doubles
+    them and rounds in between: `transforms.Resize((216, 176))` for 218 x 178.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_MAPS or len(op.inputs) != 2:
+        return
+    first, second = (fact.shape for fact in op.inputs)
+    if len(first) != 4 or len(second) != 4 or first[-2:] == second[-2:]:
+        return
+    larger = tuple(map(max, first[-2:], second[-2:]))
+    smaller = tuple(map(min, first[-2:], second[-2:]))
+    if any(
+        size < LEAST_SHARE * whole for size, whole in zip(smaller, larger, strict=True)
+    ):
+        return
+    resize = f"Resize({smaller})"
+    for file in program.trace.sources:
+        text = program.text(file)
+        if text is not None and not is_installed(file):
+            yield from suggest_transform(text, resize, ("Resize", "CenterCrop"))
+
+
+OF_MAPS = frozenset({BROADCAST_MISMATCH, TARGET_SHAPE, JOINED_SIZES_DIFFER})
+"""Codes of maps that meet with other heights or widths."""
+LEAST_SHARE = 0.75
+"""How much of an image is left of it at least."""
 
 
 def _suggest_single_numbers(text: SourceText, node: ast.Call) -> Iterator[Fix]:

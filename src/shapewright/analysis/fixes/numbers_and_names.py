@@ -404,7 +404,7 @@ def replace_tensors(program: Program, failure: Failure) -> Iterator[Fix]:
             for name, other in others.items()
             if name != node.id and other.dtype.rstrip("0123456789") == kind
         ]
-        there = collect_names(text_and_node[1])
+        there = collect_names(text.statement_of(node) or text_and_node[1])
         exact = [
             name
             for name in same
