@@ -135,6 +135,7 @@ def test_grey_images_are_normalized_as_such(
 
 
 def test_images_are_made_of_a_size_that_the_network_gives_back(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision")
     size = "\n        nn.functional.cross_entropy(net(x), y).backward()\n"
     text = PHOTOS.format(
         more=2, data="Photos(8, transforms.Compose([transforms.ToTensor()]))"
