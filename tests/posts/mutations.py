@@ -218,12 +218,18 @@ def main() -> None:
             for mistake in change(path.read_text("utf-8")):
                 pool[mistake[0]].append((path.parent, mistake))
     rows, total = [], Counter[str]()
+    runs: dict[Path, bool] = {}  # whether the answer itself runs here
     for kind in sorted(pool):
         draw.shuffle(pool[kind])
         count = 0
         for folder, mistake in pool[kind]:
             failed = run(folder, mistake[2]) if count < options.each else None
             if failed is None or not failed["error"]:
+                continue
+            if folder not in runs:
+                answer = run(folder, (folder / "answer.py").read_text("utf-8"))
+                runs[folder] = answer is not None and not answer["error"]
+            if not runs[folder]:
                 continue
             count += 1
             row = judge(folder, mistake, failed, options.source)
