@@ -212,7 +212,7 @@ def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         if not isinstance(holder, ast.Assign) or holder.value is not call:
             continue
         others = count - 1
-        names = [_name_states(text, call)] if others == 1 else ["*_"]
+        names = [_name_returned_state(text, call)] if others == 1 else ["*_"]
         unset = _list_unset_names(text, call)
         if len(unset) == others:
             names = unset
@@ -338,15 +338,43 @@ def _name_states(text: SourceText, call: ast.expr) -> str:
     names = [node.id for node in ast.walk(argument) if isinstance(node, ast.Name)] if (
         isinstance(argument, ast.Name | ast.Tuple)
     ) else []  # fmt: skip
-    scope = text.around(call, *FUNCTIONS)
-    read = {
-        node.id
-        for node in ast.walk(scope if scope is not None else call)
-        if isinstance(node, ast.Name) and _is_read(node) and node.lineno > call.lineno
-    }
-    if argument is None or not names or not read.intersection(names):
+    if argument is None or not names or not _is_read_again(text, call, names):
         return "_"
     return text.written(argument)
+
+
+def _name_returned_state(text: SourceText, call: ast.Call) -> str:
+    """Return the name of an argument that the function called may return as the second
+    of two values, if it is read again; else `_`.
+    """
+    second = {
+        node.value.elts[1].id
+        for node in text.nodes
+        if isinstance(node, ast.Return)
+        and isinstance(node.value, ast.Tuple)
+        and len(node.value.elts) == 2
+        and isinstance(node.value.elts[1], ast.Name)
+    }
+    for argument in call.args:
+        is_second = isinstance(argument, ast.Name) and argument.id in second
+        name = argument.id if is_second and isinstance(argument, ast.Name) else ""
+        if name and _is_read_again(text, call, [name]):
+            return name
+    return "_"
+
+
+def _is_read_again(text: SourceText, call: ast.Call, names: list[str]) -> bool:
+    """Return whether one of some names is read below a call, or by it in a loop."""
+    scope = text.around(call, *FUNCTIONS)
+    if text.around(call, ast.For, ast.While) is not None:
+        return True
+    return any(
+        isinstance(node, ast.Name)
+        and _is_read(node)
+        and node.lineno > call.lineno
+        and node.id in names
+        for node in ast.walk(scope if scope is not None else call)
+    )
 
 
 def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
