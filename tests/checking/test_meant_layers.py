@@ -145,6 +145,27 @@ scores = (k.transpose(2, 3) @ q) / 4 + mask
 """,
         "`q @ k.transpose(2, 3)`",
     ),
+    "weights of the other side": (
+        """\
+query, memory = torch.randn(10, 7, 48), torch.randn(10, 9, 48)
+weights = torch.softmax(memory.transpose(1, 2) @ query, dim=-1)
+context = weights @ memory
+""",
+        "`query @ memory.transpose(1, 2)`",
+    ),
+    "sizes of a view in another order": (
+        """\
+def density(target, means, widths):
+    return (target.unsqueeze(-2) - means) / widths
+
+mixtures, numbers = 5, 4
+out = nn.Linear(16, 40)(torch.randn(8, 16))
+means = out[..., :20].view(8, mixtures, numbers)
+widths = out[..., 20:].view(8, numbers, mixtures).exp()
+density(torch.randn(8, numbers), means, widths).sum().backward()
+""",
+        "`out[..., 20:].view(8, mixtures, numbers)`",
+    ),
     "a row along another dim": (
         """\
 maps, weight = torch.randn(2, 1, 64, 99), torch.linspace(0.5, 1.5, 99)

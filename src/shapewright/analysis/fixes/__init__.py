@@ -20,6 +20,7 @@ from shapewright.analysis.fixes import (
     numbers_and_names,
     operands,
     order_edits,
+    other_names,
     squeeze_edits,
 )
 from shapewright.analysis.fixes import constructors as created
@@ -261,9 +262,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 "squeeze", 1.5, squeeze_edits.suggest_squeeze_dim(program, lines)
             ),
             *iter_options("number", 3.0, numbers),
-            *iter_options(
-                "argument", 3.0, numbers_and_names.replace_names(program, lines)
-            ),
+            *iter_options("argument", 3.0, other_names.replace_names(program, lines)),
             *iter_options(
                 "swapped", 3.2, numbers_and_names.swap_arguments(program, lines)
             ),
@@ -437,9 +436,7 @@ def _find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     if failure.error != "IndexError" or of_rank:
         cost = 1.7 if turned else 3.0
         yield from iter_options("rank", cost, operands.fix_rank(program, failure))
-    yield from iter_options(
-        "name", 3.2, numbers_and_names.replace_tensors(program, failure)
-    )
+    yield from iter_options("name", 3.2, other_names.replace_tensors(program, failure))
     yield from iter_options(
         "producer", 3.4, constructors.fix_producer(program, failure)
     )
@@ -486,9 +483,7 @@ def _find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "swapped", 4.0, numbers_and_names.swap_arguments(program, lines)
     )
-    yield from iter_options(
-        "argument", 4.2, numbers_and_names.replace_names(program, lines)
-    )
+    yield from iter_options("argument", 4.2, other_names.replace_names(program, lines))
     yield from iter_options(
         "larger?", 4.6, crop_edits.fix_larger_tensor(program, failure, False)
     )

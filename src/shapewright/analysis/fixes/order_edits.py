@@ -16,6 +16,7 @@ from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
+    INNER_DIM_MISMATCH,
     MISSING_TRANSPOSE,
     SHUFFLED_SIZES,
 )
@@ -127,7 +128,7 @@ def suggest_swapped_product(program: Program, failure: Failure) -> Iterator[Fix]
     """
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
-    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+    if unmet is None or unmet.code not in OF_PRODUCTS or len(op.inputs) != 2:
         return
     for at, fact in enumerate(op.inputs):
         product = _find_product(program, fact)
@@ -137,7 +138,13 @@ def suggest_swapped_product(program: Program, failure: Failure) -> Iterator[Fix]
         if len(left) != len(right) or len(left) < 2 or right[-1] != left[-2]:
             continue
         swapped = (*fact.shape[:-2], right[-2], left[-1])
-        if not _is_broadcast(swapped, op.inputs[1 - at].shape):
+        other = op.inputs[1 - at].shape
+        if unmet.code == BROADCAST_MISMATCH:
+            is_met = _is_broadcast(swapped, other)
+        else:
+            pairs = [(swapped, other), (other, swapped)]
+            is_met = len(other) > 1 and pairs[at][0][-1] == pairs[at][1][-2]
+        if not is_met:
             continue
         text_and_node = program.node(product.span)
         if text_and_node is None:
@@ -188,17 +195,17 @@ def suggest_view_order(program: Program, failure: Failure) -> Iterator[Fix]:
     if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
         return
     for at, fact in enumerate(op.inputs):
-        maker = program.producers.get(fact.tensor)
+        maker = _find_view(program, fact)
         text_and_call = program.call_at(maker.span) if maker is not None else None
-        if (
-            maker is None
-            or text_and_call is None
-            or sum(n > 1 for n in fact.shape) != 1
-        ):
+        if maker is None or text_and_call is None:
             continue
         text, call = text_and_call
-        name = maker.name.rpartition(".")[2]
-        if name not in VIEWS or len(call.args) != len(fact.shape):
+        if len(call.args) != len(fact.shape):
+            continue
+        other = op.inputs[1 - at].shape
+        if len(other) == len(fact.shape) and sorted(other) == sorted(fact.shape):
+            yield from _swap_last_sizes(text, call, fact.shape, other)
+        if sum(size > 1 for size in fact.shape) != 1:
             continue
         written = [text.written(size) for size in call.args]
         row = next(dim for dim, size in enumerate(fact.shape) if size > 1)
@@ -212,6 +219,40 @@ def suggest_view_order(program: Program, failure: Failure) -> Iterator[Fix]:
             span = text.span(call.args[0]).until(text.span(call.args[-1]))
             shown = f"`{join_lines(text.written(call.func))}({sizes})`"
             yield Fix("fits", shown, (Edit(span, sizes),))
+
+
+OF_PRODUCTS = frozenset({BROADCAST_MISMATCH, INNER_DIM_MISMATCH, MISSING_TRANSPOSE})
+"""Codes where a product may have been computed of the other side."""
+
+
+def _find_view(program: Program, fact: Fact) -> Op | None:
+    """Return the view that gave a tensor its shape."""
+    for _ in range(FEW_STEPS):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or maker.name.rpartition(".")[2] in VIEWS:
+            return maker
+        if not maker.inputs or maker.inputs[0].shape != fact.shape:
+            return None
+        fact = maker.inputs[0]
+    return None
+
+
+def _swap_last_sizes(
+    text: SourceText, call: ast.Call, shape: tuple[int, ...], other: tuple[int, ...]
+) -> Iterator[Fix]:
+    """Suggest the last two sizes of a view the other way round, as another tensor has
+    them.
+    """
+    if (*shape[:-2], shape[-1], shape[-2]) != other:
+        return
+    first, second = call.args[-2:]
+    edits = (
+        Edit(text.span(first), text.written(second)),
+        Edit(text.span(second), text.written(first)),
+    )
+    sizes = [text.written(size) for size in (*call.args[:-2], second, first)]
+    shown = f"`{join_lines(text.written(call.func))}({', '.join(sizes)})`"
+    yield Fix("fits", shown, edits)
 
 
 FEW_STEPS = 4
