@@ -61,6 +61,7 @@ PARTS = {
     "checking/needs/test_packing.py::test_a_program_with_a_packed_sequence": 5,
     "checking/test_check_command.py::test_the_command_prints_and_exits_with_1": 5,
     "checking/test_fixes.py::test_the_first_fix": 6,
+    "checking/test_layer_kinds.py::test_the_layer_of_as_many_dims_is_built": 6,
     "checking/test_meant_layers.py::test_the_first_fix_is_what_was_meant": 6,
     "checking/test_other_dims.py::test_the_first_fix_is_what_was_meant": 6,
     "inputs/test_failed_search.py::test_a_right_program_has_no_error": 997,
@@ -98,7 +99,7 @@ FILES = {
     "checking/hazards/test_outer_broadcast.py": 4,
     "checking/test_einops_errors.py": 3,
     "checking/test_fitting_sizes.py": 3,
-    "checking/test_names_in_fixes.py": 3,
+    "checking/test_names_in_fixes.py": 6,
     "capture/test_dtypes_below_autograd.py": 2,
     "capture/test_nested_tensors.py": 2,
     "checking/hazards/test_switches.py": 5,
@@ -251,6 +252,14 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "guards/test_arithmetic.py::test_an_expression_says_what_other_sizes_would_give",
+    "views/test_terminal_layout.py::test_any_table_keeps_its_width_and_rows",
+    "memory/test_rehearsed_memory.py::test_a_function_takes_what_its_script_takes",
+    "memory/test_rehearsed_memory.py::"
+    "test_a_small_input_lives_as_long_as_the_graph_that_saves_it",
+    "explaining/test_nothing_changes.py::"
+    "test_without_an_error_nothing_is_imported_or_patched",
+    "rehearsing/test_live_loops.py::test_a_file_that_was_edited_since_is_left_alone",
     "capture/test_self_check.py::test_a_run_of_meta_kernels_needs_no_symbolic_sizes",
     "guards/test_arithmetic.py::test_a_program_gives_the_same",
     "rehearsing/test_command.py::test_an_error_of_torch_is_passed_and_ends_with_1",
