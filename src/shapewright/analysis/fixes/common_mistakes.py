@@ -15,6 +15,7 @@ from shapewright.analysis.explanations import iter_both_sides
 from shapewright.analysis.fixes.expanded_operands import suggest_joined_dim
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.layer_kinds import suggest_layer_kinds
+from shapewright.analysis.fixes.mask_edits import suggest_mask_per_head
 from shapewright.analysis.fixes.norm_edits import (
     move_channels_last,
     suggest_group_norm,
@@ -77,7 +78,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if code == WRONG_RANK:
         yield from suggest_layer_kinds(program, op)
     if code == ATTENTION_MASK_SHAPE:
-        yield from _suggest_mask_per_head(program, failure, op)
+        yield from suggest_mask_per_head(program, failure, op)
     if text_and_node is None:
         return
     text, node = text_and_node
@@ -178,31 +179,6 @@ def _suggest_flat_size(program: Program, op: Op) -> Iterator[Fix]:
     shown = f"`{text.written(call.func)}({text.written(arguments[0])}, {written})`"
     more = f" and `nn.Linear({written}, ...)`" if len(edits) > 1 else ""
     yield Fix("fits", shown + more, tuple(edits))
-
-
-def _suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
-    """Suggest `mask.repeat_interleave(heads, dim=0)` for a mask of each sample."""
-    heads = [value for _, value in op.arguments if type(value) is int and value > 1]
-    layer = program.layer(op)
-    built = program.built.get(layer.path) if layer is not None else None
-    if built is not None:
-        heads += [v for n, v in built.values if n == "num_heads" and type(v) is int]
-        heads += [v for _, v in built.values if type(v) is int and v > 1]
-    for at, name in enumerate(failure.arguments):
-        shape = op.inputs[at].shape
-        if "mask" in name and len(shape) == 3:
-            for count in [*_write_heads(program, op)] or dict.fromkeys(heads):
-                method = f".repeat_interleave({count}, dim=0)"
-                yield from with_method_where_made(program, failure, at, method)
-
-
-def _write_heads(program: Program, op: Op) -> Iterator[str]:
-    """Yield `self.attn.num_heads` where a layer of attention is called by its name."""
-    layer, text_and_call = program.layer(op), program.call_at(op.span)
-    if layer is not None and layer.class_name == "MultiheadAttention" and text_and_call:
-        text, call = text_and_call
-        if isinstance(call.func, ast.Attribute):
-            yield f"{text.written(call.func)}.num_heads"
 
 
 CLASSES = operators_with("has_index_bounds")

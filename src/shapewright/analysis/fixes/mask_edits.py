@@ -10,7 +10,10 @@ from dataclasses import replace
 
 from shapewright.analysis.fixes.constructors import iter_wanted_shapes
 from shapewright.analysis.fixes.keywords_and_methods import SEQUENTIAL, with_keyword
-from shapewright.analysis.fixes.operands import iter_handed_arguments
+from shapewright.analysis.fixes.operands import (
+    iter_handed_arguments,
+    with_method_where_made,
+)
 from shapewright.analysis.fixes.suspect_lines import iter_named_facts
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ATTENTION_MASK_SHAPE, BATCH_DIM_MISMATCH
@@ -19,7 +22,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 JOINS = operators_with("concatenates")
 REPEATING = operators_with("repeats_whole")
@@ -258,3 +261,28 @@ def suggest_mask_changes(
             new = str(value.value - 1)
             edit = Edit(text.span(value), new)
             yield Fix("fits", f"`diagonal={new}` for `{name}`", (edit,))
+
+
+def suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+    """Suggest `mask.repeat_interleave(heads, dim=0)` for a mask of each sample."""
+    heads = [value for _, value in op.arguments if type(value) is int and value > 1]
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if built is not None:
+        heads += [v for n, v in built.values if n == "num_heads" and type(v) is int]
+        heads += [v for _, v in built.values if type(v) is int and v > 1]
+    for at, name in enumerate(failure.arguments):
+        shape = op.inputs[at].shape
+        if "mask" in name and len(shape) == 3:
+            for count in [*_write_heads(program, op)] or dict.fromkeys(heads):
+                method = f".repeat_interleave({count}, dim=0)"
+                yield from with_method_where_made(program, failure, at, method)
+
+
+def _write_heads(program: Program, op: Op) -> Iterator[str]:
+    """Yield `self.attn.num_heads` where a layer of attention is called by its name."""
+    layer, text_and_call = program.layer(op), program.call_at(op.span)
+    if layer is not None and layer.class_name == "MultiheadAttention" and text_and_call:
+        text, call = text_and_call
+        if isinstance(call.func, ast.Attribute):
+            yield f"{text.written(call.func)}.num_heads"
