@@ -11,6 +11,7 @@ from shapewright.analysis.fixes.operands import (
     append_method,
     with_method_where_made,
 )
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Fix
@@ -23,8 +24,6 @@ CASTS = {
     "float32": "float", "int64": "long", "float64": "double", "float16": "half",
     "bfloat16": "bfloat16", "bool": "bool", "int32": "int",
 }  # fmt: skip
-FARTHEST = 12
-"""Calls between the one that made several operands and the one that they fail at."""
 
 
 def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -54,14 +53,8 @@ def fix_shared_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     lines: list[list[int]] = []
     for fact in wrong:
-        makers: list[int] = []
-        while len(makers) < FARTHEST:
-            maker = program.producers.get(fact.tensor)
-            if maker is None or not maker.inputs:
-                break
-            makers.append(maker.index)
-            fact = maker.inputs[0]
-        lines.append(makers)
+        makers = iter_first_makers(program, fact)
+        lines.append([maker.index for maker in makers if maker.inputs])
     shared = [at for at in lines[0] if all(at in line for line in lines)]
     for at in shared[:2]:
         text_and_node = program.node(program.trace.ops[at].span)
@@ -105,15 +98,11 @@ def suggest_dtype_where_made(program: Program, failure: Failure) -> Iterator[Fix
 
 def _find_maker(program: Program, fact: Fact) -> Op | None:
     """Return the call that made a tensor of sizes, through views, writes and moves."""
-    for _ in range(FARTHEST):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or maker.name.rpartition(".")[2] in MAKERS:
+    for maker in iter_first_makers(program, fact):
+        if maker.name.rpartition(".")[2] in MAKERS:
             return maker
         if not maker.inputs or maker.inputs[0].dtype != fact.dtype:
             return None
-        if maker.inputs[0].tensor == fact.tensor:
-            return None
-        fact = maker.inputs[0]
     return None
 
 

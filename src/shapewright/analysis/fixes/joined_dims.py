@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.lost_dims import iter_makers
 from shapewright.analysis.fixes.numbers_and_names import replace_number
+from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
 from shapewright.findings.codes import (
@@ -34,8 +35,6 @@ REDUCING = operators_with("reduces_dims", "returns_indices") - {
     "multinomial",
 }
 """Functions that take `keepdim`."""
-FARTHEST = 12
-"""Calls between the padding of sequences and the call that fails."""
 PADDING_AT = 4
 """The place of a convolution's padding among its arguments."""
 TURNED = values_of("mistaken_for")
@@ -287,10 +286,7 @@ OF_BATCHES = frozenset({BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, TARGET_SHAPE})
 
 def _suggest_padding_keyword(program: Program, fact: Fact) -> Iterator[Fix]:
     """Suggest `batch_first=True` where sequences are padded to one length."""
-    for _ in range(FARTHEST):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or not maker.inputs:
-            return
+    for maker in iter_first_makers(program, fact):
         text_and_call = program.call_at(maker.span)
         if text_and_call is not None:
             text, call = text_and_call
@@ -298,7 +294,6 @@ def _suggest_padding_keyword(program: Program, fact: Fact) -> Iterator[Fix]:
             if is_padding and all(word.arg != "batch_first" for word in call.keywords):
                 yield with_keyword(text, call, "batch_first=True")
                 return
-        fact = maker.inputs[0]
 
 
 def _suggest_packing_keywords(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
@@ -17,8 +19,6 @@ from shapewright.record.ops import Fact, Op
 RECURRENT = operators_with("is_recurrent")
 OF_ALL_LAYERS = (INNER_DIM_MISMATCH, HIDDEN_STATE_SHAPE)
 """Codes where the states of all layers may be meant: side by side, or one for each."""
-FEW_STEPS = 5
-"""Calls, such as a dropout, between a state that is taken and the layer that fails."""
 MOST_STEPS = 30
 """Calls between a recurrent layer and the one that fails."""
 
@@ -57,13 +57,8 @@ def suggest_both_directions(program: Program, failure: Failure) -> Iterator[Fix]
     fact = op.inputs[0]
     if not fact.shape or op.inputs[1].shape[-1] != 2 * fact.shape[-1]:
         return
-    for _ in range(FEW_STEPS):
-        taken = program.producers.get(fact.tensor)
-        if taken is None or not taken.inputs:
-            return
-        fact = taken.inputs[0]
-        layer = program.producers.get(fact.tensor)
-        if taken.name == "[]" and layer is not None and _is_of_both(layer, fact):
+    for taken, layer in pairwise(iter_first_makers(program, fact)):
+        if taken.name == "[]" and _is_of_both(layer, taken.inputs[0]):
             yield from _write_both(program, taken)
             return
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.fixes.numbers_and_names import replace_number
+from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
@@ -33,8 +34,6 @@ OF_TWO_SIZES = frozenset({
     MASK_SHAPE, TARGET_SHAPE,
 })  # fmt: skip
 """Codes of calls whose operands have two sizes where one is needed."""
-FARTHEST = 12
-"""Calls between the one that removed a dim and the one that fails."""
 
 
 def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -127,23 +126,6 @@ def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
             cut = replace(end, end_line=span.end_line, end_column=span.end_column)
             shown = join_lines(text.written(node.value))
             yield Fix("fits", f"`{shown}` without `[0]`", (Edit(cut, ""),))
-
-
-def iter_makers(program: Program, op: Op) -> Iterator[Op]:
-    """Yield the calls that an operand of a call was made by, the nearest first."""
-    waiting = [fact.tensor for fact in op.inputs]
-    seen = set(waiting)
-    for _ in range(FARTHEST):
-        following: list[int] = []
-        for tensor in waiting:
-            maker = program.producers.get(tensor)
-            if maker is None:
-                continue
-            yield maker
-            new = [fact.tensor for fact in maker.inputs if fact.tensor not in seen]
-            seen.update(new)
-            following += new[:2]
-        waiting = following
 
 
 def _get_dim(op: Op) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from shapewright.analysis.fixes.operands import append_method, with_method
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
@@ -166,15 +167,11 @@ def suggest_swapped_product(program: Program, failure: Failure) -> Iterator[Fix]
 
 def _find_product(program: Program, fact: Fact) -> Op | None:
     """Return the product of matrices that a tensor is, scaled or not."""
-    for _ in range(FEW_STEPS):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or not maker.inputs:
-            return None
+    for maker in iter_first_makers(program, fact):
         if maker.name.rpartition(".")[2] in PRODUCTS and len(maker.inputs) == 2:
             return maker
-        if maker.inputs[0].shape != fact.shape:
+        if not maker.inputs or maker.inputs[0].shape != fact.shape:
             return None
-        fact = maker.inputs[0]
     return None
 
 
@@ -227,13 +224,11 @@ OF_PRODUCTS = frozenset({BROADCAST_MISMATCH, INNER_DIM_MISMATCH, MISSING_TRANSPO
 
 def _find_view(program: Program, fact: Fact) -> Op | None:
     """Return the view that gave a tensor its shape."""
-    for _ in range(FEW_STEPS):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or maker.name.rpartition(".")[2] in VIEWS:
+    for maker in iter_first_makers(program, fact):
+        if maker.name.rpartition(".")[2] in VIEWS:
             return maker
         if not maker.inputs or maker.inputs[0].shape != fact.shape:
             return None
-        fact = maker.inputs[0]
     return None
 
 
@@ -255,8 +250,6 @@ def _swap_last_sizes(
     yield Fix("fits", shown, edits)
 
 
-FEW_STEPS = 4
-"""Calls, such as a division, between a product and what it is combined with."""
 PRODUCTS = operators_with("is_product")
 VIEWS = operators_with("takes_new_sizes")
 

@@ -14,9 +14,9 @@ from shapewright.analysis.fixes.constructors import (
     resize_tensor,
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.lost_dims import iter_makers
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.fixes.suspect_lines import write_size
+from shapewright.analysis.makers import iter_first_makers, iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
 from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
@@ -33,8 +33,6 @@ CREATING = MAKERS | {"new"}
 """Functions that create a state of sizes that they are given."""
 ADDING = {"unsqueeze"} | operators_with("takes_new_sizes")
 """Operators that give one state a dim for its layer."""
-FARTHEST = 12
-"""Calls between a layer that returns a state and the layer that takes it."""
 
 
 def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -101,7 +99,11 @@ def suggest_fewer_layers(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     layer = program.layer(op)
     built = find_constructor(program, layer.path) if layer is not None else None
-    if layer is None or built is None or not _is_of_layer(program, op.inputs[got[0]]):
+    if (
+        layer is None
+        or built is None
+        or _find_recurrent(program, op.inputs[got[0]]) is None
+    ):
         return
     values = {name: (node, value) for name, node, value in iter_arguments(
         program, layer.path
@@ -116,16 +118,12 @@ def suggest_fewer_layers(program: Program, failure: Failure) -> Iterator[Fix]:
         yield Fix("fits", f"`num_layers={count}` of `{layer.path}`", (edit,))
 
 
-def _is_of_layer(program: Program, fact: Fact) -> bool:
-    """Return whether a state was returned by a recurrent layer."""
-    for _ in range(FARTHEST):
-        op = program.producers.get(fact.tensor)
-        if op is None or not op.inputs:
-            return False
+def _find_recurrent(program: Program, fact: Fact) -> Op | None:
+    """Return the call of the recurrent layer that a state comes from."""
+    for op in iter_first_makers(program, fact):
         if op.name.rpartition(".")[2] in RECURRENT:
-            return True
-        fact = op.inputs[0]
-    return False
+            return op
+    return None
 
 
 def suggest_second_direction(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -336,17 +334,10 @@ def suggest_unbatched_sequence(program: Program, failure: Failure) -> Iterator[F
 
 def _find_two_way_layer(program: Program, fact: Fact) -> Op | None:
     """Return the call of a bidirectional layer that a state comes from."""
-    for _ in range(FARTHEST):
-        op = program.producers.get(fact.tensor)
-        if op is None or not op.inputs:
-            return None
-        if op.name.rpartition(".")[2] in RECURRENT:
-            layer = program.layer(op)
-            arguments = iter_arguments(program, layer.path) if layer is not None else ()
-            is_two_way = any(
-                name == "bidirectional" and value is True
-                for name, _, value in arguments
-            )
-            return op if is_two_way else None
-        fact = op.inputs[0]
-    return None
+    op = _find_recurrent(program, fact)
+    layer = program.layer(op) if op is not None else None
+    arguments = iter_arguments(program, layer.path) if layer is not None else ()
+    is_two_way = any(
+        name == "bidirectional" and value is True for name, _, value in arguments
+    )
+    return op if is_two_way else None

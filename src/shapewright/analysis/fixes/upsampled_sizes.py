@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import OUTPUT_PADDING_TOO_LARGE
@@ -18,8 +19,8 @@ from shapewright.program.syntax_nodes import collect_names, iter_assignments
 from shapewright.record.ops import Fact, Op
 
 UPSAMPLING = frozenset({"interpolate", "upsample"})
-FARTHEST = 6
-"""Calls between the upsampling and the call that fails."""
+ALL_OF_A_DECODER = 36
+"""Calls that are followed back for every transposed convolution of a decoder."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -142,42 +143,30 @@ def suggest_all_output_paddings(program: Program, failure: Failure) -> Iterator[
 
 def _iter_transposed(program: Program, fact: Fact) -> Iterator[str]:
     """Yield the paths of the transposed convolutions behind a tensor."""
-    for _ in range(FARTHEST * FARTHEST):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or not maker.inputs:
-            return
+    for maker in iter_first_makers(program, fact, ALL_OF_A_DECODER):
         if "conv_transpose" in maker.name:
             yield maker.module
-        fact = maker.inputs[0]
 
 
 def _find_transposed(program: Program, fact: Fact) -> str:
     """Return the path of the transposed convolution that gave a tensor its size."""
-    for _ in range(FARTHEST):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or not maker.inputs:
-            return ""
+    for maker in iter_first_makers(program, fact):
         if "conv_transpose" in maker.name:
             return maker.module
-        if maker.inputs[0].shape[2:] != fact.shape[2:]:
+        if not maker.inputs or maker.inputs[0].shape[2:] != fact.shape[2:]:
             return ""
-        fact = maker.inputs[0]
     return ""
 
 
 def _find_upsampling(program: Program, fact: Fact) -> Op | None:
     """Return the call by a factor that gave a tensor its size, or None."""
-    for _ in range(FARTHEST):
-        maker = program.producers.get(fact.tensor)
-        if maker is None or not maker.inputs:
-            return None
+    for maker in iter_first_makers(program, fact):
         if maker.name.rpartition(".")[2] in UPSAMPLING:
             arguments = dict(maker.arguments)
             by_factor = arguments.get("scale_factor", arguments.get("2")) is not None
             return maker if by_factor else None
-        if maker.inputs[0].shape[2:] != fact.shape[2:]:
+        if not maker.inputs or maker.inputs[0].shape[2:] != fact.shape[2:]:
             return None
-        fact = maker.inputs[0]
     return None
 
 
