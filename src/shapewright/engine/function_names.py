@@ -21,7 +21,7 @@ OPERATORS = {
     "__imatmul__": "@=", "__ilshift__": "<<=", "__irshift__": ">>=", "__abs__": "abs",
     "__bool__": "bool", "__int__": "int", "__float__": "float", "__index__": "int",
     "__complex__": "complex", "__len__": "len", "__contains__": "in",
-    "__reversed__": "reversed",
+    "__reversed__": "reversed", "_sparse_mm": "torch.sparse.mm",
 }  # fmt: skip
 
 PREFIXES = {

@@ -106,6 +106,10 @@ OF_HISTORY = (
     "leaf Variable that requires grad",
     "is a view and is being modified inplace",
     "differentiated Tensors does not require grad",
+    "appears to not have been used in the graph",
+    "returned an invalid gradient at index",
+    "returned an incorrect number of gradients",
+    "returned a gradient different than None",
 )
 """Parts of torch's messages about a call that autograd refuses for its history."""
 

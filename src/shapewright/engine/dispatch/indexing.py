@@ -94,6 +94,12 @@ def _convert_scalar(engine: Engine, item: Tensor) -> Any:
     return 0 if not item.is_floating_point() else item
 
 
+def _is_number(item: Any) -> bool:
+    """Return whether an index is a tensor of one number, and no mask."""
+    masks = (torch.bool, torch.uint8)
+    return isinstance(item, Tensor) and item.dim() == 0 and item.dtype not in masks
+
+
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x[...] = y`, a write; the values of x become unknown if y's are."""
     from shapewright.engine.values.reads import find_mask_rows
@@ -107,8 +113,12 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
         check_devices(engine, "[]=", infos)
     if _can_compute(engine, infos):
         return known_values.compute_known(engine, func, args, {}, infos)
+    items = tuple(
+        _convert_scalar(engine, item) if _is_number(item) else item
+        for item in (where if type(where) is tuple else (where,))
+    )
+    where = items if type(where) is tuple else items[0]
     memory_overlap.check_item_assignment(engine, func, (target, where, value), infos)
-    items = where if type(where) is tuple else (where,)
     index_bounds.check_masks(engine, target, where)
     changed: list[Any] = []
     for item in items:
@@ -121,8 +131,6 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
             else:
                 rows = find_mask_rows(engine, item)
             changed += rows
-        elif isinstance(item, Tensor) and item.dim() == 0:
-            changed.append(_convert_scalar(engine, item))
         else:
             changed.append(item)
     where = (

@@ -54,7 +54,7 @@ from shapewright.engine.identity import (
 from shapewright.engine.layers.nested_tensors import has_nested
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.values.reads import answer_representative, format_tensor
-from shapewright.findings.codes import NORMALIZED_SHAPE
+from shapewright.findings.codes import INNER_DIM_MISMATCH, NORMALIZED_SHAPE
 from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
@@ -328,6 +328,14 @@ def _find_unsure_sizes(
     sizes: set[int] = set()
     if needed.guessed:
         sizes = {size for size in (needed.has, needed.needs) if type(size) is int}
+    is_product = bool({"mat2", "other"} & set(names))
+    if needed.code == INNER_DIM_MISMATCH and is_product:  # of a square matrix
+        sizes |= {
+            size
+            for info in infos
+            for size in (needed.has, needed.needs)
+            if type(size) is int and info.meta.shape.count(size) > 1
+        }
     for grant in needed.grants if needed.code == NORMALIZED_SHAPE else ():
         if grant.argument in names and isinstance(grant.value, Made):
             had = infos[names.index(grant.argument)].meta.shape

@@ -28,6 +28,8 @@ Kwargs = dict[str, Any]
 LIMIT = 1 << 18
 """Maximum number of elements of all operands to allocate for the CPU's kernel."""
 
+SPARSE_PRODUCTS = operators_with("is_product") | {"_sparse_mm", "addmm"}
+"""Products whose shapes are to fit as those of dense matrices."""
 ENTRIES = 3
 """Tensors in `grad.new(indices, values, size)`, which creates a sparse tensor."""
 
@@ -155,7 +157,11 @@ def _as_dense(
 
     torch has few data-free kernels for them. Return None if that gives no answer.
     """
-    from shapewright.engine.dispatch.results import record_results
+    from shapewright.engine.dispatch.results import (
+        convert_for_record,
+        record_failure,
+        record_results,
+    )
 
     sparse = {
         info.number
@@ -188,8 +194,11 @@ def _as_dense(
         physical = nests.replace_devices(nests.swap_tensors((args, kwargs), dense))
         try:
             out = instead(*physical[0], **physical[1])
-        except Exception:  # torch refuses
-            return None
+        except Exception as refused:  # by torch, as the dense product
+            if name not in SPARSE_PRODUCTS:
+                return None
+            arguments = convert_for_record(engine, args, kwargs)
+            engine.raise_theirs(record_failure(engine, func, arguments, infos, refused))
     if not isinstance(out, Tensor):
         return None
     before = [torch.empty(0) for _ in infos]

@@ -44,7 +44,7 @@ def rmatmul(self: Meta, other: Meta) -> Unmet | None:
     return _of_product(("other", other), ("self", self))
 
 
-@needs("torch.mm")
+@needs("torch.mm", "torch.sparse.mm", "torch.hspmm", "torch.smm")
 def mm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """Check that two matrices can be multiplied."""
     left, right = ("input", input), ("mat2", mat2)
