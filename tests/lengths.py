@@ -63,6 +63,9 @@ PARTS = {
     "checking/test_fixes.py::test_the_first_fix": 6,
     "checking/test_layer_kinds.py::test_the_layer_of_as_many_dims_is_built": 6,
     "checking/test_meant_layers.py::test_the_first_fix_is_what_was_meant": 6,
+    "rehearsing/test_usual_mistakes.py::test_the_first_fix_is_that_of_an_answer": 8,
+    "rehearsing/test_usual_silent_mistakes.py::"
+    "test_a_warning_with_the_edit_of_the_answer": 4,
     "checking/test_other_dims.py::test_the_first_fix_is_what_was_meant": 6,
     "inputs/test_failed_search.py::test_a_right_program_has_no_error": 997,
     "inputs/test_failed_search.py::test_wrong_for_every_input_is_an_error": 4,

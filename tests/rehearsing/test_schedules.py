@@ -52,15 +52,16 @@ WRONG = {
     "a function with its number": (
         "LambdaLR(optimizer, partial(fall, num_training_steps=total))", "", STEP
     ),
+    "steps that leave nothing of the rate": ("StepLR(optimizer, EPOCHS)", STEP, ""),
 }  # fmt: skip
 RIGHT = {
+    "steps of epochs": ("StepLR(optimizer, EPOCHS)", "", STEP),
     "one cycle": ("OneCycleLR(optimizer, 0.1, total_steps=total)", STEP, ""),
     "a cosine of epochs": ("CosineAnnealingLR(optimizer, EPOCHS)", "", STEP),
     "a cosine of batches": ("CosineAnnealingLR(optimizer, T_max=total)", STEP, ""),
     "waves": ("CosineAnnealingLR(optimizer, T_max=20)", STEP, ""),
     "a long plan": ("CosineAnnealingLR(optimizer, T_max=100)", "", STEP),
     "restarts": ("CosineAnnealingWarmRestarts(optimizer, EPOCHS)", STEP, ""),
-    "steps": ("StepLR(optimizer, EPOCHS)", STEP, ""),
     "a warm-up": ("LinearLR(optimizer, total_iters=EPOCHS)", STEP, ""),
     "a function": (
         "LambdaLR(optimizer, lambda step: max(0.0, 1 - step / total))", STEP, ""

@@ -33,6 +33,8 @@ CHUNKS = re.compile(r"axis of length (\d+) in chunks of (\d+)")
 AXIS = re.compile(r"axis of length (\d+)")
 BATCH = ("b", "batch", "bs", "n")
 """Letters that stand for the samples."""
+RECENT = 40
+"""Calls before an error among which a tensor is looked for by its shape."""
 Shape = tuple[int, ...]
 
 
@@ -128,6 +130,18 @@ def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from _suggest_rank(call)
 
 
+def find_uneven_dim(program: Program, finding: Finding) -> tuple[Fact, int, int] | None:
+    """Return the tensor, the dim and the divisor of a pattern that leaves a
+    remainder.
+    """
+    call = _find_call(program, finding)
+    wrong = _find_mismatch(call) if call is not None else None
+    if call is None or wrong is None or call.fact is None:
+        return None
+    divisor = prod(call.sizes.get(letter, 1) for letter in wrong.letters)
+    return (call.fact, wrong.dim, divisor) if wrong.size % divisor else None
+
+
 PACKED = re.compile(
     r"packed tensor #(\d+).*? has shape torch\.Size\(\[([\d, ]*)\]\), while pattern"
     r" (.*?) assumes at least (\d+)"
@@ -179,8 +193,20 @@ def _find_call(program: Program, finding: Finding) -> _Call | None:
         name = text.line_of(tensor) if tensor is not None else "the input"
         maker = _find_maker(program, text, tensor)
         shape = _read_shape(ending.message, maker) or ending.values.get("shape")
-        return build_call(text, node, 1, shape, name, maker)
+        call = build_call(text, node, 1, shape, name, maker)
+        if call is None or call.fact is not None:
+            return call
+        return replace(call, fact=_find_last_made(program, call.shape))
     return _find_layer(program)
+
+
+def _find_last_made(program: Program, shape: Shape) -> Fact | None:
+    """Return the tensor of a shape that was made last."""
+    for op in reversed(program.trace.ops[-RECENT:]):
+        for fact in op.outputs:
+            if fact.shape == shape:
+                return fact
+    return None
 
 
 def _read_shape(message: str, maker: Op | None) -> Shape | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from shapewright.findings.codes import (
     DIM_OUT_OF_RANGE,
     DTYPE_MISMATCH,
     INDEX_OUT_OF_RANGE,
+    INNER_DIM_MISMATCH,
     JOINED_SIZES_DIFFER,
     NOT_CONTIGUOUS,
     PERMUTED_DIMS,
@@ -34,10 +36,12 @@ from shapewright.findings.codes import (
     WRONG_RANK,
 )
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Place, Repair
 from shapewright.program.spans import Span, is_installed
 from shapewright.record.ops import Fact, Op
 
+PRODUCTS = operators_with("is_product")
 CODES = {
     "values": INDEX_OUT_OF_RANGE,
     "dtype": DTYPE_MISMATCH,
@@ -54,7 +58,8 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     for failure in iter_independent_failures(program):
         finding = name_letters(program, explain_failure(program, failure))
         code = "" if failure.of_history else finding.code  # later ones follow
-        key = code, *_get_call_key(program, program.trace.ops[failure.op])
+        op = program.trace.ops[failure.op]
+        key = code, *(_get_index_key(program, failure) or _get_call_key(program, op))
         maker = (
             _find_maker_of_dtype(program, failure) if code == DTYPE_MISMATCH else None
         )
@@ -77,6 +82,22 @@ def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
             if maker is not None and maker.span is not None:
                 return maker.span
     return None
+
+
+def _get_index_key(program: Program, failure: Failure) -> tuple[object, ...]:
+    """Return a key that all writes beyond the end of a tensor share in a function, as
+    those of the fields of a box in its cell; empty for other failures.
+    """
+    text_and_node = program.node(program.trace.ops[failure.op].span)
+    unmet = failure.unmet
+    if text_and_node is None or unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return ()
+    text, node = text_and_node
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
+        return ()
+    scope = text.around(node, ast.FunctionDef)
+    line = scope.lineno if scope is not None else 0
+    return (text.file, line, text.written(node.value))
 
 
 def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
@@ -364,6 +385,11 @@ def iter_independent_failures(program: Program) -> Iterator[Failure]:
         if was_cast:
             cast |= {fact.tensor for fact in op.outputs}
         guessed = failure.guessed if failure is not None else ()
+        if failure is not None and guessed and _is_of_square(failure, op):
+            for fact in op.inputs:  # a square matrix that is read again later
+                dims = {d for d, size in enumerate(fact.shape) if size in guessed}
+                if len(dims) > 1:
+                    unsure[fact.tensor] = frozenset(dims)
         of_rank = failure is not None and is_of_rank(failure)
         of_scores = failure is not None and _has_scores_as_indices(failure, op)
         unclear = guessed or of_rank or of_scores
@@ -381,6 +407,13 @@ def iter_independent_failures(program: Program) -> Iterator[Failure]:
                     dims |= set(range(len(fact.shape)))
                 if dims:
                     unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
+
+
+def _is_of_square(failure: Failure, op: Op) -> bool:
+    """Return whether a product may have a square matrix of another size."""
+    unmet = failure.unmet
+    is_product = op.name.rpartition(".")[2] in PRODUCTS
+    return unmet is not None and unmet.code == INNER_DIM_MISMATCH and is_product
 
 
 Unsure = dict[int, frozenset[int]]

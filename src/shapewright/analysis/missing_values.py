@@ -17,6 +17,7 @@ from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -28,8 +29,9 @@ NONE = re.compile(r"'NoneType' object (has no attribute|is not|does not)")
 TUPLE = re.compile(
     r"'tuple' object has no attribute '(\w+)'|must be Tensor, not tuple|"
     r"tuple indices must be integers or slices|unsupported operand .*'tuple'|"
-    r"got \(tuple, "
+    r"got \(tuple, |torch\.return_types\.\w+"
 )
+PAIR = re.compile(r"torch\.return_types\.(\w+)")
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
 
@@ -74,6 +76,9 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     values = FileValues(program, text_and_node[0], ending)
     if NONE.search(messages):
         return _explain_missing_gradient(values, text_and_node[1])
+    pair = PAIR.search(messages)
+    if pair is not None:
+        return _explain_pair(values, text_and_node[1], pair[1])
     if TUPLE.search(messages):
         return _explain_tuple(values, text_and_node[1])
     return None
@@ -97,6 +102,9 @@ def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | Non
             if any(out.tensor == fact.tensor for out in op.outputs)
         ]
         maker = makers[-1] if makers else None
+    rebound = _explain_rebound(text, owner, name)
+    if rebound is not None and (fact is None or not fact.requires_grad):
+        return rebound
     if fact is None or not fact.requires_grad:
         return None
     if fact.is_leaf:
@@ -115,7 +123,7 @@ def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | Non
         related = (Related(maker.span, f"`{name}` is computed here"),)
         statement = call[0].statement_of(call[1])
         where = statement if call[0].file == text.file else None
-        if where is not None:
+        if isinstance(where, ast.Assign):
             new = f"{name}.retain_grad()"
             fixes.append(Fix("fits", f"`{new}`", (write_after(text, where, new),)))
     use = _find_use(text, owner)
@@ -123,6 +131,41 @@ def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | Non
         new = f"{name}.retain_grad()"
         fixes.append(Fix("fits", f"`{new}`", (write_after(text, use, new),)))
     return _Cause(NO_GRADIENT_KEPT, message, related, tuple(fixes))
+
+
+def _explain_rebound(text: SourceText, owner: ast.expr, name: str) -> _Cause | None:
+    """Explain a weight that `w = w - lr * w.grad` has put a new tensor in place of."""
+    block = getattr(text.parent(text.statement_of(owner)), "body", [])
+    steps = [
+        statement
+        for statement in block
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.BinOp)
+        and isinstance(statement.value.op, ast.Sub)
+        and text.written(statement.value.left) == text.written(statement.targets[0])
+        and f"{text.written(statement.targets[0])}.grad"
+        in text.written(statement.value.right)
+    ]
+    own = [step for step in steps if text.written(step.targets[0]) == name]
+    if not own:
+        return None
+    written = text.line_of(own[0])
+    message = (
+        f"`{name}.grad` is None: `{written}` made a new tensor, which has no gradient,"
+        f" and gave it the name `{name}`"
+    )
+    related = (Related(text.span(own[0]), "the new tensor is made here"),)
+    edits = [
+        Edit(
+            text.span(step),
+            f"{text.written(step.targets[0])} -= {text.written(step.value.right)}",
+        )
+        for step in steps
+        if isinstance(step.value, ast.BinOp)
+    ]
+    shown = " and ".join(f"`{edit.text}`" for edit in edits)
+    fix = Fix("fits", shown, tuple(edits))
+    return _Cause(NO_GRADIENT_KEPT, message, related, (fix,))
 
 
 def _find_gradient_owner(node: ast.AST) -> ast.expr | None:
@@ -134,19 +177,23 @@ def _find_gradient_owner(node: ast.AST) -> ast.expr | None:
 
 
 def _find_use(text: SourceText, owner: ast.expr) -> ast.stmt | None:
-    """Return the statement that assigns what an expression stands for."""
+    """Return the last statement that assigns what an expression stands for, of its own
+    function if there is one.
+    """
     name = get_dotted_name(owner)
     base = owner.value if isinstance(owner, ast.Subscript) else None
     name = name or (get_dotted_name(base) if base is not None else "")
-    assignment = None
+    places: list[tuple[bool, int, ast.Assign]] = []
+    scope = text.around(owner, *FUNCTIONS)
     for node in text.nodes:
         if isinstance(node, ast.Assign) and node.lineno < owner.lineno:
             for target in node.targets:
                 names = [get_dotted_name(part) for part in ast.walk(target)
                          if isinstance(part, ast.Name | ast.Attribute)]  # fmt: skip
                 if name and name in names:
-                    assignment = node
-    return assignment
+                    is_own = text.around(node, *FUNCTIONS) is scope
+                    places.append((is_own, node.lineno, node))
+    return max(places, key=lambda place: place[:2])[2] if places else None
 
 
 # -- a tuple in place of a tensor ---------------------------------------------------
@@ -193,6 +240,27 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
             and _is_of_layer(text, expression)
         ):
             return _explain_layer(text, text.line_of(expression), expression)
+    return None
+
+
+def _explain_pair(values: FileValues, node: ast.AST, name: str) -> _Cause | None:
+    """Explain `x = torch.max(x, 2)`, which are values and their indices."""
+    text = values.text
+    for expression in ast.walk(node):
+        source = (
+            _find_source(text, expression)
+            if isinstance(expression, ast.Name)
+            else expression
+        )
+        if not isinstance(source, ast.Call) or get_called_name(source) != name:
+            continue
+        written = text.line_of(source)
+        shown = f"`{expression.id}`" if isinstance(expression, ast.Name) else "this"
+        message = f"{shown} is a pair: `{written}` returns values and their indices"
+        place = Related(text.span(source), "the pair is made here")
+        edit = Edit(text.span(source).end, ".values")
+        fix = Fix("fits", f"`{written}.values`", (edit,))
+        return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
     return None
 
 
@@ -412,6 +480,20 @@ FIRST = '''class FirstOutput(nn.Module):
 '''
 
 
+def _iter_modules_behind(start: Span, end: Span, time: int) -> Iterator[Fix]:
+    """Yield a module behind a recurrent layer that passes on its outputs, and one that
+    passes on the last of them.
+    """
+    last = "outputs[0][:, -1]" if time == 1 else "outputs[0][-1]"
+    for name, value in (("FirstOutput", "outputs[0]"), ("LastStep", last)):
+        text = FIRST.replace("FirstOutput", name).replace("outputs[0]", value)
+        if name == "LastStep":
+            text = text.replace("the first item of a tuple", "the last step of outputs")
+        edits = Edit(start, text), Edit(end, f", {name}()")
+        shown = f"`{name}()`, a module that returns `{value}`, after it"
+        yield Fix("fits", shown, edits)
+
+
 def _explain_sequence(values: FileValues) -> _Cause | None:
     """Explain a recurrent layer in `nn.Sequential`, which hands on its tuple."""
     for file in values.program.trace.sources:
@@ -437,12 +519,9 @@ def _explain_sequence(values: FileValues) -> _Cause | None:
                 start = text.span(top).start
                 if isinstance(top, ast.ClassDef) and top.decorator_list:
                     start = text.span(top.decorator_list[0]).start
-                edits = (
-                    Edit(start, FIRST),
-                    Edit(text.span(layer).end, ", FirstOutput()"),
-                )
-                fix = Fix("fits", "`FirstOutput()`, a module that returns"
-                          " `outputs[0]`, after it", edits)  # fmt: skip
+                words = layer.keywords if isinstance(layer, ast.Call) else []
+                time = 1 if any(word.arg == "batch_first" for word in words) else 0
                 place = Related(text.span(layer), "it returns a tuple")
-                return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
+                fixes = _iter_modules_behind(start, text.span(layer).end, time)
+                return _Cause(TUPLE_AS_TENSOR, message, (place,), tuple(fixes))
     return None

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.wrong_objects import explain_wrong_object
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
 from shapewright.record.ops import Op
@@ -21,6 +22,12 @@ from shapewright.record.ops import Op
 WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
 ONE_STATE = re.compile(r"'hx'.* must be tuple of Tensors, not Tensor")
 UNKNOWN = re.compile(r"name '(\w+)' is not defined")
+KINDS = re.compile(r"^(torch\.)?nn\.[A-Z]\w+$")
+"""How a class of torch's layers and losses is written."""
+GROUPS = "parameter group that doesn't match the size of optimizer's group"
+OBJECTS = "Weights only load failed"
+GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
+"""In torch's message about a file with other objects than tensors."""
 LIST = "must be Tensor, not list"
 ONE_TENSOR = re.compile(r"(\w+)\(\): argument 'tensors' .* not Tensor")
 NOT_PICKLED = re.compile(r"[Cc]an't pickle|[Cc]an't get local object|[Cc]annot pickle")
@@ -64,6 +71,9 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
         return None
     text, node = text_and_node
     messages = f"{finding.message} {finding.torch_message}"
+    wrong = explain_wrong_object(program, text, node, messages)
+    if wrong is not None:
+        return _Cause(*wrong)
     unknown = UNKNOWN.search(messages)
     if unknown is not None:
         return _explain_unkept_result(text, node, unknown[1])
@@ -78,6 +88,10 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
         return _explain_list(program, text, node)
     if NOT_PICKLED.search(messages) is not None and isinstance(node, ast.Call):
         return _explain_unpickled(text, node, finding)
+    if GROUPS in messages and isinstance(node, ast.Call):
+        return _explain_other_groups(text, node)
+    if OBJECTS in messages and isinstance(node, ast.Call):
+        return _explain_objects(text, node, messages)
     if ONE_TENSOR.search(messages) is not None and isinstance(node, ast.Call):
         return _explain_single_tensor(text, node)
     return None
@@ -148,6 +162,43 @@ def _explain_unpickled(
 # -- one tensor where a list of them is joined -----------------------------------------
 
 
+def _explain_other_groups(text: SourceText, call: ast.Call) -> _Cause:
+    """Explain an optimizer's state that was saved of other parameters."""
+    owner = get_receiver(call)
+    name = text.line_of(owner) if owner is not None else "the optimizer"
+    built = find_defining(text, name.rpartition(".")[2])
+    related = tuple(
+        Related(text.span(value), f"`{name}` is given its parameters here")
+        for value in built[-1:]
+    )
+    message = (
+        f"`{name}` holds another number of parameters than the optimizer whose state is"
+        " loaded: what was frozen, or new, when one of them was built"
+    )
+    return _Cause(message, related, ())
+
+
+def _explain_objects(text: SourceText, call: ast.Call, messages: str) -> _Cause:
+    """Explain a checkpoint with objects in it that `torch.load` does not make."""
+    kind = GLOBAL.search(messages)
+    what = f", such as `{kind[1]}`" if kind is not None else ""
+    message = (
+        f"`{text.line_of(call)}` makes tensors and plain values only"
+        f" (`weights_only=True`), and the file holds other objects{what}"
+    )
+    last = [*call.args, *(word.value for word in call.keywords)][-1:]
+    fixes = [
+        Fix(
+            "fits",
+            f"`{text.line_of(call)[:-1]}, weights_only=False)`",
+            (Edit(text.span(node).end, ", weights_only=False"),),
+        )
+        for node in last
+        if all(word.arg != "weights_only" for word in call.keywords)
+    ]
+    return _Cause(message, (), tuple(fixes))
+
+
 def _explain_single_tensor(text: SourceText, call: ast.Call) -> _Cause | None:
     """Explain `torch.stack(x)` of one tensor, which is joined already."""
     name = get_dotted_name(call.func)
@@ -174,11 +225,88 @@ def _explain_list(program: Program, text: SourceText, call: ast.Call) -> _Cause 
         for file in program.trace.sources
         for fix in _stack_collated(program.text(file))
     ]
+    taken = _write_unpacked_batch(program)
+    if taken is not None:
+        fixes.insert(0, taken)
     new = f"torch.stack({names[0].id})"
     fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(names[0]), new),)))
     name = get_dotted_name(call.func) or "the call"
     message = f"`{name}` needs a tensor, but `{names[0].id}` is a list"
     return _Cause(message, (), tuple(fixes))
+
+
+def _write_unpacked_batch(program: Program) -> Fix | None:
+    """Return `for (batch,) in loader` where a model is given the list that a loader
+    over a `TensorDataset` of one tensor yields.
+    """
+    for call in reversed(program.trace.calls):
+        values = call.inputs[0]
+        text_and_call = program.call_at(call.span)
+        if len(values) != 1 or not isinstance(values[0], list) or len(values[0]) != 1:
+            continue
+        if text_and_call is None or not text_and_call[1].args:
+            continue
+        text, node = text_and_call
+        loop, argument = text.around(node, ast.For), node.args[0]
+        target = loop.target if isinstance(loop, ast.For) else None
+        if not isinstance(target, ast.Name) or not isinstance(argument, ast.Name):
+            continue
+        if target.id == argument.id and isinstance(loop, ast.For):
+            new = f"({target.id},)"
+            message = f"`for {new} in {text.line_of(loop.iter)}`"
+            return Fix("fits", message, (Edit(text.span(target), new),))
+    return None
+
+
+def explain_unbuilt_class(program: Program, finding: Finding) -> Finding:
+    """Return the finding on a call of `loss_fn = nn.CrossEntropyLoss`, a class of which
+    no instance was built.
+    """
+    unbuilt = _find_unbuilt(program, finding)
+    if unbuilt is None:
+        return finding
+    text, call, value = unbuilt
+    name, kind = text.line_of(call.func), text.line_of(value)
+    message = f"`{name}` is the class `{kind}` itself: the call builds a new one"
+    message += " of the tensors, and computes nothing"
+    place = Related(text.span(value), f"`{kind}` is written without `()`")
+    return replace(
+        finding, message=message, related=(place, *finding.related),
+        torch_message=finding.torch_message or finding.message,
+    )  # fmt: skip
+
+
+def suggest_built_class(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest `nn.CrossEntropyLoss()` for `nn.CrossEntropyLoss`."""
+    unbuilt = _find_unbuilt(program, finding)
+    if unbuilt is not None:
+        text, _, value = unbuilt
+        edit = Edit(text.span(value).end, "()")
+        yield Fix("fits", f"`{text.line_of(value)}()`", (edit,))
+
+
+def _find_unbuilt(
+    program: Program, finding: Finding
+) -> tuple[SourceText, ast.Call, ast.expr] | None:
+    """Return the call of a name that a class of layers or losses was given, and the
+    class where it is written.
+    """
+    text_and_call = program.call_at(finding.span)
+    if text_and_call is None or not isinstance(text_and_call[1].func, ast.Name):
+        return None
+    text, call = text_and_call
+    names, seen = [text.written(call.func)], set[str]()
+    while names:
+        name = names.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for value in find_defining(text, name):
+            if isinstance(value, ast.Attribute) and KINDS.search(text.written(value)):
+                return text, call, value
+            if isinstance(value, ast.Name):
+                names.append(value.id)
+    return None
 
 
 def _stack_collated(text: SourceText | None) -> Iterator[Fix]:

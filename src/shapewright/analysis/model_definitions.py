@@ -242,6 +242,9 @@ def _find_used_generator(text: SourceText, parameters: ast.expr) -> _Cause | Non
     """Explain `model.parameters()` kept in a name and read before the optimizer."""
     if not isinstance(parameters, ast.Name):
         return None
+    scope = text.around(parameters, ast.FunctionDef)
+    if scope is not None and parameters.id in (a.arg for a in scope.args.args):
+        return _explain_used_argument(text, scope, parameters)
     for node in text.nodes:
         if (
             isinstance(node, ast.Assign)
@@ -276,6 +279,34 @@ def _find_used_generator(text: SourceText, parameters: ast.expr) -> _Cause | Non
                 )
                 return _Cause(message, related, (fix,))
     return None
+
+
+def _explain_used_argument(
+    text: SourceText, scope: ast.FunctionDef, parameters: ast.Name
+) -> _Cause | None:
+    """Explain parameters that an optimizer of the program reads before it hands them
+    on: what `filter` gives is read once.
+    """
+    name = parameters.id
+    readers = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and node.lineno < parameters.lineno
+    ]
+    if not readers:
+        return None
+    readers.sort(key=lambda node: node.lineno)
+    message = (
+        f"`{name}` is read to its end at line {readers[0].lineno}: a generator, such"
+        " as `filter` or `model.parameters()` gives, has nothing left for the optimizer"
+    )
+    new = f"{name} = list({name})"
+    edit = write_before(text, text.statement_of(readers[0]), new)
+    related = (Related(text.span(readers[0]), "it is read to its end here"),)
+    return _Cause(message, related, (Fix("fits", f"`{new}`", (edit,)),))
 
 
 def _explain_frozen(

@@ -333,7 +333,7 @@ MESSAGES = (
     _Message(r"Tried to step \d+ times", "scheduler-too-long"),
     _Message(
         r"tuple' object has no attribute|tuple indices must be integers|"
-        r"must be Tensor, not tuple",
+        r"must be Tensor, not (?:tuple|torch\.return_types)",
         "tuple-as-tensor",
     ),
     _Message(

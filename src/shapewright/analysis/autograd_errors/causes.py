@@ -5,9 +5,14 @@ graph, which line freed the graph or wrote to the tensor.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from shapewright.analysis.autograd_errors.custom_functions import (
+    RETURNED,
+    find_wrong_gradient,
+)
 from shapewright.analysis.autograd_errors.history import History, is_graph_kept
 from shapewright.analysis.autograd_errors.lost_graphs import find_cut, find_freezing
 from shapewright.analysis.autograd_errors.names import (
@@ -16,6 +21,7 @@ from shapewright.analysis.autograd_errors.names import (
     find_name_of,
     get_name_of_loss,
     is_before_loop,
+    iter_assigned_names,
 )
 from shapewright.analysis.autograd_errors.written_tensors import find_write
 from shapewright.analysis.program_run import Program
@@ -24,6 +30,7 @@ from shapewright.findings.codes import (
     GRAPH_FREED,
     LEAF_WRITTEN,
     SAVED_TENSOR_WRITTEN,
+    SHAPE_MISMATCH,
 )
 from shapewright.findings.finding import Related
 from shapewright.operators.failed_calls import Failure
@@ -34,6 +41,7 @@ SECOND = "backward through the graph a second time"
 WRITTEN = "modified by an inplace operation"
 VIEW_WRITTEN = "is a view and is being modified inplace"
 FROZEN = "differentiated Tensors does not require grad"
+UNUSED = "appears to not have been used in the graph"
 CUT = ("does not require grad and does not have a grad_fn", "does not require grad")
 LEAVES = (
     "a leaf Variable that requires grad",
@@ -48,7 +56,9 @@ class Cause:
     `kind` says what happened: `carried` (a tensor brings the graph of an earlier
     iteration), `before-loop` (a graph made once, used in each iteration), `same-loss`,
     `two-losses`, `written`, `step` (an optimizer wrote), `cut`, `frozen`, `leaf`,
-    `view` (a write to a view that autograd cannot follow).
+    `view` (a write to a view that autograd cannot follow), `function` (the program's
+    own `backward` returns a gradient that does not fit), `unused` (what a loss is
+    differentiated by is no part of it).
     `fact` is the tensor, `maker` and `user` the calls on both sides of it, `other` the
     earlier backward pass or the call that wrote or cut. `names` are the program's
     expressions for the tensor.
@@ -74,7 +84,16 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return _explain_leaf(program, op, message)
     if not failure.of_history:
         return None
+    gradient = find_wrong_gradient(program, op.span, message)
+    if gradient is not None:
+        return Cause(
+            SHAPE_MISMATCH, "function", gradient.message, op, related=gradient.related
+        )
+    if RETURNED.search(message):
+        return None
     history = History(program)
+    if UNUSED in message:
+        return _explain_unused(history, op, message)
     if SECOND in message:
         return _explain_freed(history, op)
     if WRITTEN in message:
@@ -298,6 +317,59 @@ def _explain_view(history: History, op: Op, message: str) -> Cause:
         f"{call} writes to {name}, {what}: torch allows no write to it", op, other=op,
         names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
+
+
+# -- a loss that is differentiated by what it was not made of ------------------------
+
+
+def _explain_unused(history: History, op: Op, message: str) -> Cause | None:
+    """Explain `autograd.grad(u, x)` where `u` was not computed from `x`."""
+    number = re.search(r"at index (\d+)", message)
+    sources = [fact for fact in op.inputs if fact.requires_grad]
+    losses = _count_losses(history.program, op)
+    at = losses + int(number[1]) if number is not None else losses
+    if at >= len(sources):
+        return None
+    fact, loss = sources[at], sources[0]
+    maker = history.find_maker(fact, op.index)
+    name, other = (_name_where_made(history, tensor, op) for tensor in (fact, loss))
+    explanation = f"{other} is not computed from {name}"
+    related: list[Related | None] = []
+    if maker is not None and maker.inputs:
+        whole = maker.inputs[0]
+        graph = history.collect_graph((loss,), op.index)
+        users = [
+            used
+            for index, used in sorted(graph.items())
+            if any(source.tensor == whole.tensor for source in used.inputs)
+        ]
+        related.append(_make_place(maker, f"{name} is made here, and not read again"))
+        if users:
+            first = find_name_of(history, whole, maker)
+            explanation += f", but from {first}, which {name} is a part of"
+            related.append(_make_place(users[0], f"{first} is read here"))
+    return Cause(
+        GRAPH_CUT, "unused", explanation, op, fact, maker, op,
+        names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
+    )  # fmt: skip
+
+
+def _name_where_made(history: History, fact: Fact, op: Op) -> str:
+    """Return the program's name for a tensor in a call, or where it was made."""
+    name = find_name_of(history, fact, op)
+    maker = history.find_maker(fact, op.index)
+    if name.startswith("`") or maker is None:
+        return name
+    assigned = next(iter_assigned_names(history, maker), "")
+    return f"`{assigned}`" if assigned else name
+
+
+def _count_losses(program: Program, op: Op) -> int:
+    """Return how many tensors a call of `autograd.grad` differentiates."""
+    text_and_call = program.call_at(op.span)
+    call = text_and_call[1] if text_and_call is not None else None
+    first = call.args[0] if call is not None and call.args else None
+    return len(first.elts) if isinstance(first, ast.Tuple | ast.List) else 1
 
 
 # -- a leaf written in place ----------------------------------------------------------

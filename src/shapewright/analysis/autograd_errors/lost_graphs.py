@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
     SourceText,
@@ -46,13 +47,15 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
     made_anew: list[Op] = []
     rootless: list[Op] = []
     frozen: list[str] = []
+    buffers = {s.fact.tensor for s in program.trace.states if s.buffer}
     while waiting and len(seen) < FOLLOWED:
         tensor = waiting.pop(0)
         if tensor in seen:
             continue
         seen.add(tensor)
         if tensor in program.states:
-            frozen.append(program.states[tensor])
+            if tensor not in buffers:
+                frozen.append(program.states[tensor])
             continue  # how it was initialized says nothing
         for op in reversed(history.makers.get(tensor, ())):
             if op.index >= failing.index:
@@ -64,6 +67,8 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
             elif not any(fact.tensor in history.makers for fact in op.inputs):
                 rootless.append(op)
             waiting += [fact.tensor for fact in op.inputs]
+    if frozen:  # what the data were copied from would have had no graph
+        return _describe_frozen(history, frozen)
     for op in made_anew:
         cut = _describe_copy(history, op)
         if cut is not None:
@@ -72,8 +77,6 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
         cut = _describe_numbers(history, op)
         if cut is not None:
             return cut
-    if frozen:
-        return _describe_frozen(history, frozen)
     return None
 
 
@@ -84,7 +87,7 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
     call = _write_call(history, op)
     if name in DETACHING:
         return _GraphEnd(op, f"{call}{line} removes it", "the graph ends here")
-    block = _find_block(history, op)
+    block = find_block(history, op)
     if block is not None:
         words, span = block
         reason = f"{call}{line} runs under `{words}`"
@@ -175,6 +178,14 @@ def write_without_numpy(text: SourceText, node: ast.expr) -> str:
 def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
     """Describe a loss all of whose parameters are frozen."""
     span, words = None, ""
+    head = find_unused_head(history.program)
+    if head is not None:
+        line = head.statement.lineno
+        reason = f"`{head.written}`, set at line {line}, is called nowhere: the model"
+        reason += f" ends in `{head.meant}`, which is frozen"
+        label = "the new layer, which no call reads"
+        where = head.text.span(head.statement)
+        return _GraphEnd(None, reason, label, (head.written,), where)
     for file in history.program.trace.sources:
         text = history.program.text(file)
         if text is not None:
@@ -201,7 +212,7 @@ def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:
     return None
 
 
-def _find_block(history: History, op: Op) -> tuple[str, Span] | None:
+def find_block(history: History, op: Op) -> tuple[str, Span] | None:
     """Return the `with torch.no_grad()` or the decorator that a call runs under."""
     for frame in reversed(op.frames):
         text_and_statement = history.find_text(frame.span)

@@ -37,7 +37,7 @@ def find_name(history: History, edge: Edge | None, op: Op | None = None) -> str:
     for operand, name in zip(user.inputs, names, strict=False):
         if operand.tensor == fact.tensor and name.startswith("`"):
             return name
-    assigned = list(_iter_assigned_names(history, edge.maker)) if edge else []
+    assigned = list(iter_assigned_names(history, edge.maker)) if edge else []
     if assigned:
         return f"`{assigned[0]}`"
     return f"a tensor {format_shape(fact)}"
@@ -52,7 +52,7 @@ def find_name_of(history: History, fact: Fact, user: Op) -> str:
     return f"a tensor {format_shape(fact)}"
 
 
-def _iter_assigned_names(history: History, op: Op) -> Iterator[str]:
+def iter_assigned_names(history: History, op: Op) -> Iterator[str]:
     """Yield the names that the statement of a call assigns, if it is an assignment."""
     text_and_statement = history.find_text(op.span)
     if text_and_statement is not None:

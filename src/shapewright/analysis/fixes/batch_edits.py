@@ -12,6 +12,8 @@ from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED
 from shapewright.findings.finding import Fix, Related
 from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 
 
@@ -26,17 +28,22 @@ class _SingleSample:
     batch: Fact
 
 
-def _find_single_sample(program: Program, op: int) -> _SingleSample | None:
-    """Return the outermost call of a model around an op, if an argument lacks the first
-    dim that it had in an earlier call.
+def _find_single_sample(program: Program, op: int | None) -> _SingleSample | None:
+    """Return the outermost call of a model around an op, or in which the run ended, if
+    an argument lacks the first dim that it had in an earlier call.
     """
     calls = program.trace.calls
     script = bool(calls) and not any(calls[0].inputs)
     around = [
         call
         for call in calls
-        if call.ops[0] <= op < call.ops[1] and (call.index > 0 or not script)
+        if op is not None
+        and call.ops[0] <= op < call.ops[1]
+        and (call.index > 0 or not script)
     ]
+    if op is None:  # what began last, and has not ended
+        outer = 0 if script else None
+        around = [call for call in calls if call.parent == outer][-1:]
     if not around:
         return None
     call = around[0]
@@ -65,9 +72,9 @@ def suggest_batch_of_one(program: Program, failure: Failure) -> Iterator[Fix]:
         yield append_method(where[0], argument, ".unsqueeze(0)")
 
 
-def describe_single_sample(program: Program, failure: Failure) -> Related | None:
+def describe_single_sample(program: Program, op: int | None) -> Related | None:
     """Return where a model is given one sample, and what it was given before."""
-    single = _find_single_sample(program, failure.op)
+    single = _find_single_sample(program, op)
     if single is None or single.call.span is None:
         return None
     name = f"`{single.call.path or single.call.class_name}`"
@@ -77,6 +84,54 @@ def describe_single_sample(program: Program, failure: Failure) -> Related | None
         f"{name} is given one sample {format_shape(single.fact)} here, and a batch"
         f" {format_shape(single.batch)}{line}",
     )
+
+
+def suggest_batches_of_one(program: Program) -> Iterator[Fix]:
+    """Suggest `unsqueeze(0)` for all that a model was given in the call in which the
+    program's own Python raised, where it had batches before.
+    """
+    single = _find_single_sample(program, None)
+    where = program.call_at(single.call.span) if single is not None else None
+    if single is None or where is None:
+        return
+    text, call = where
+    places: dict[Span, ast.expr] = {}
+    pairs = zip(
+        single.call.inputs[0], single.earlier.inputs[0], call.args, strict=False
+    )
+    for mine, other, argument in pairs:
+        facts = zip(collect_leaves(mine), collect_leaves(other), strict=False)
+        lacking = [fact for fact, had in facts if fact.shape == had.shape[1:]]
+        if isinstance(mine, Fact) and lacking:
+            places[text.span(argument)] = argument
+            continue
+        for fact in lacking:  # what another model made of one sample
+            for place in _iter_outer_arguments(program, text, call, fact):
+                places[text.span(place)] = place
+    edits = [
+        edit
+        for place in places.values()
+        for edit in append_method(text, place, ".unsqueeze(0)").edits
+    ]
+    if edits:
+        names = [f"`{text.written(p)}.unsqueeze(0)`" for p in places.values()]
+        yield Fix("fits", " and ".join(names), tuple(edits))
+
+
+def _iter_outer_arguments(
+    program: Program, text: SourceText, beside: ast.Call, fact: Fact
+) -> Iterator[ast.expr]:
+    """Yield the argument, in the function of a call, that a tensor was made of."""
+    maker = program.producers.get(fact.tensor)
+    scope = text.around(beside, ast.FunctionDef)
+    for frame in maker.frames if maker is not None else ():
+        text_and_call = program.call_at(frame.span)
+        if text_and_call is None or text_and_call[0].file != text.file:
+            continue
+        call = text_and_call[1]
+        if text.around(call, ast.FunctionDef) is scope and call.args:
+            yield call.args[0]
+            return
 
 
 def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.image_edits import suggest_transform
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.ragged_items import suggest_joined_items
+from shapewright.analysis.fixes.ragged_items import (
+    suggest_joined_items,
+    suggest_whole_windows,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -45,6 +48,10 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             for name in names:
                 yield with_keyword(text, node, f"collate_fn={name}")
         if of_items:
+            windows = list(suggest_whole_windows(text))
+            yield from windows
+            if windows:
+                return  # numbers put at the end would be predicted
             yield from _suggest_one_size(text)
             yield from _suggest_resize(text, finding)
             yield from suggest_joined_items(text, loaders, finding)

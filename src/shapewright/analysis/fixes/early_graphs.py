@@ -59,6 +59,7 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if edge is not None and first is not None:
         stepped = collect_stepped(history, first, cause.failing)
         trained = stepped & collect_parameters(history, edge)
+        trained -= _collect_read_again(history, first, cause.failing)
     if not trained and isinstance(statement, ast.Assign):
         yield from _suggest_without_graph(text, statement, cause)
     written = text.written(statement)
@@ -124,6 +125,19 @@ def collect_stepped(history: History, first: Op, failing: Op) -> set[int]:
         and any(
             fact.is_leaf and fact.requires_grad for w in writes for fact in w.inputs
         )
+    }
+
+
+def _collect_read_again(history: History, first: Op, failing: Op) -> set[int]:
+    """Return the storages of the leaves that a loss reads again after the backward pass
+    that freed a graph: as an old policy, what was made before is no part of it.
+    """
+    graph = history.collect_graph(failing.inputs, failing.index)
+    return {
+        fact.storage
+        for index, op in graph.items()
+        for fact in op.inputs
+        if index > first.index and fact.is_leaf and fact.requires_grad
     }
 
 

@@ -10,10 +10,6 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
-from shapewright.analysis.autograd_errors.lost_graphs import (
-    find_copy,
-    write_without_numpy,
-)
 from shapewright.analysis.autograd_errors.names import (
     iter_uses,
 )
@@ -35,28 +31,33 @@ from shapewright.analysis.fixes.inplace_writes import (
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.pass_order import suggest_earlier_pass
+from shapewright.analysis.fixes.pass_order import (
+    suggest_earlier_pass,
+    suggest_made_again,
+)
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     write_after,
     write_before,
 )
-from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_loss
+from shapewright.analysis.fixes.unconnected_parts import (
+    suggest_fitting_gradient,
+    suggest_joined_parts,
+)
+from shapewright.analysis.fixes.uncut_graphs import (
+    suggest_requiring,
+    suggest_training,
+    suggest_uncut_graph,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
-from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
     get_called_name,
     get_dotted_name,
-    get_last_line,
 )
 from shapewright.record.ops import Op
-
-CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
-"""Methods without which a tensor has its graph."""
 
 
 def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
@@ -71,10 +72,12 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "written": _suggest_out_of_place,
         "view": _suggest_out_of_place,
         "step": _suggest_later_step,
-        "cut": _suggest_uncut_graph,
-        "frozen": _suggest_training,
+        "cut": suggest_uncut_graph,
+        "frozen": suggest_training,
         "leaf": suggest_for_leaf,
-        "not-required": _suggest_requiring,
+        "not-required": suggest_requiring,
+        "function": suggest_fitting_gradient,
+        "unused": suggest_joined_parts,
     }
     yield from ways[cause.kind](history, cause)
 
@@ -290,6 +293,10 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     to detach what those weights made, if other weights follow it in the graph.
     """
     yield from _suggest_detaching_boundary(history, cause)
+    again = list(suggest_made_again(history, cause))
+    yield from again
+    if again:
+        return
     earlier = list(suggest_earlier_pass(history, cause))
     yield from earlier
     if earlier:  # a later step would follow gradients of the other loss, too
@@ -358,137 +365,3 @@ def _suggest_detaching_boundary(history: History, cause: Cause) -> Iterator[Fix]
             if id(node) not in seen:
                 seen.add(id(node))
                 yield append_method(text, node, ".detach()")
-
-
-# -- a graph that was cut --------------------------------------------------------------
-
-
-def _suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest to leave out the call that took a graph away."""
-    yield from suggest_scores_for_loss(history.program, cause)
-    program, cut = history.program, cause.other
-    text_and_node = program.node(cut.span) if cut is not None else None
-    if any(place_note.message.startswith("`torch.") for place_note in cause.related):
-        yield from _suggest_enabling(history, cause)
-    for related in cause.related:
-        yield from _suggest_without_block(program, related.span)
-    if text_and_node is None or cut is None:
-        return
-    text, node = text_and_node
-    name = cut.name.rpartition(".")[2]
-    if name == "data" and isinstance(node, ast.Attribute):
-        span = text.span(node)
-        inner = text.span(node.value)
-        edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
-        yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
-    for related in cause.related:
-        copied = program.call_at(related.span)
-        if copied is not None:
-            yield from _suggest_tensors_for_arrays(*copied)
-    if isinstance(node, ast.Call) and cause.names:
-        new = cause.names[0].removesuffix(".item()")
-        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return
-    if name in CUTTING:
-        inner, span = text.span(node.func.value), text.span(node)
-        edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
-        yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
-
-
-def _suggest_tensors_for_arrays(text: SourceText, node: ast.Call) -> Iterator[Fix]:
-    """Suggest the tensors themselves in all calls like one that makes them anew of
-    arrays: `out[kept]` for `torch.from_numpy(out.data.numpy()[kept])`, with what is
-    around it, which may cut the graph as well, or in its place alone.
-    """
-    scope = text.around(node, *FUNCTIONS)
-    whole, alone, first = [], [], ""
-    for call in text.nodes:
-        if not isinstance(call, ast.Call) or find_copy(call) is not call:
-            continue
-        if text.around(call, *FUNCTIONS) is not scope:
-            continue
-        new = write_without_numpy(text, call.args[0])
-        statement = text.statement_of(call)
-        if new and text.written(call.func) == text.written(node.func):
-            first = first or new
-            alone.append(Edit(text.span(call), new))
-            value = statement.value if isinstance(statement, ast.Assign) else call
-            whole.append(Edit(text.span(value), new))
-    for edits in (whole, alone):
-        if edits:
-            yield Fix("fits", f"`{join_lines(first)}`", tuple(edits))
-
-
-def _get_end(span: Span) -> tuple[int, int]:
-    """Return the line and column at which a span ends."""
-    return span.end_line, span.end_column
-
-
-def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest `@torch.enable_grad()` for the function that goes backward, if another
-    one runs it without gradients.
-    """
-    text_and_statement = history.find_text(cause.failing.span)
-    if text_and_statement is None:
-        return
-    text, statement = text_and_statement
-    function = text.around(statement, ast.FunctionDef)
-    own = function is not None and any(
-        function.lineno <= place_note.span.line <= get_last_line(function)
-        or place_note.span.line in [d.lineno for d in function.decorator_list]
-        for place_note in cause.related
-        if place_note.span.file == text.file
-        and place_note.message.startswith("`torch.")
-    )
-    if function is not None and not own:
-        new = "@torch.enable_grad()"
-        yield Fix("fits", f"`{new}`", (write_before(text, function, new),))
-
-
-def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
-    """Suggest `torch.enable_grad()` for a `torch.no_grad()` around a computation."""
-    text_and_node = program.node(span)
-    if text_and_node is None:
-        return
-    text, node = text_and_node
-    name = get_called_name(node)
-    if name in ("no_grad", "inference_mode") and isinstance(node, ast.Call):
-        holder = text.parent(node)
-        if isinstance(holder, ast.FunctionDef):
-            line = text.span(node).line
-            edit = Edit(Span(span.file, line, 1, line + 1, 1), "")
-            yield Fix("fits", f"without `@{text.written(node)}`", (edit,))
-            return
-        new = "torch.enable_grad()"
-        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
-
-
-def _suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest `requires_grad = True` for parameters that are all frozen."""
-    for related in cause.related:
-        text_and_node = history.program.node(related.span)
-        if text_and_node is None:
-            continue
-        text, node = text_and_node
-        flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
-        for flag in flags:
-            if flag.value is False:
-                shown = text.written(node).replace("False", "True")
-                yield Fix("fits", f"`{shown}`", (Edit(text.span(flag), "True"),))
-
-
-def _suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest to ask for gradients before the forward pass that records them."""
-    text_and_statement = history.find_text(
-        cause.maker.span if cause.maker is not None else None
-    )
-    if text_and_statement is None:
-        return
-    text, statement = text_and_statement
-    for node in ast.walk(statement):
-        called = node.func if isinstance(node, ast.Call) else None
-        name = get_dotted_name(called) if isinstance(called, ast.Name) else ""
-        if name and not name[0].isupper():
-            new = f"{name}.requires_grad_(True)"
-            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.einops_errors import find_uneven_dim
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
@@ -12,11 +14,12 @@ from shapewright.findings.codes import (
     JOINED_SIZES_DIFFER,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import collect_leaves
 
 TENSORS = ("ToTensor", "PILToTensor", "ToImage")
 """Transforms that make a tensor of an image."""
@@ -62,6 +65,53 @@ def suggest_fitting_images(program: Program, failure: Failure) -> Iterator[Fix]:
         text = program.text(file)
         if text is not None and not is_installed(file):
             yield from suggest_transform(text, resize, ("Resize", "CenterCrop"))
+
+
+def suggest_divided_images(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest images of the size that a model had before, or of the next smaller one,
+    where a map that is made of them is cut into equal parts.
+    """
+    uneven = find_uneven_dim(program, finding)
+    if uneven is None:
+        return
+    fact, dim, divisor = uneven
+    way = trace_dim(program, fact, dim)
+    sides = _get_sides(way.fact.shape)
+    if way.why != "start" or not sides or not way.steps:
+        return
+    step = max(1, round(way.fact.shape[way.dim] / fact.shape[dim])) * divisor
+    shapes = [
+        leaf.shape
+        for call in program.trace.calls
+        for leaf in collect_leaves(call.inputs)[:1]
+    ]
+    earlier: list[tuple[int, ...]] = [
+        tuple(shape[2:]) for shape in shapes if len(shape) == 4 and shape[1] in CHANNELS
+    ]
+    sizes: list[tuple[int, ...]] = [
+        shape for shape in earlier if not any(size % step for size in shape)
+    ][:1]
+    sizes.append(tuple(max(step, size - size % step) for size in sides))
+    for file in program.trace.sources:
+        text = program.text(file)
+        if text is not None and not is_installed(file):
+            for size in dict.fromkeys(sizes):
+                yield from suggest_transform(
+                    text, f"Resize({size})", ("Resize", "CenterCrop")
+                )
+
+
+CHANNELS = (1, 3, 4)
+"""Channels of images in grey, in RGB and in RGBA."""
+
+
+def _get_sides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the height and width of an image or of a batch of images."""
+    if len(shape) == 4 and shape[1] in CHANNELS:
+        return shape[2:]
+    if len(shape) == 3:
+        return shape[:2] if shape[-1] in CHANNELS else shape[1:]
+    return ()
 
 
 OF_MAPS = frozenset({BROADCAST_MISMATCH, TARGET_SHAPE, JOINED_SIZES_DIFFER})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import pairwise
 
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
+from shapewright.findings.codes import (
+    HIDDEN_STATE_SHAPE,
+    INNER_DIM_MISMATCH,
+    NORMALIZED_SHAPE,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -19,6 +22,9 @@ from shapewright.record.ops import Fact, Op
 RECURRENT = operators_with("is_recurrent")
 OF_ALL_LAYERS = (INNER_DIM_MISMATCH, HIDDEN_STATE_SHAPE)
 """Codes where the states of all layers may be meant: side by side, or one for each."""
+OF_FEATURES = (INNER_DIM_MISMATCH, NORMALIZED_SHAPE)
+UNSORTED = 2
+"""Calls between packed sequences in their own order and what is taken of a state."""
 MOST_STEPS = 30
 """Calls between a recurrent layer and the one that fails."""
 
@@ -52,13 +58,15 @@ def suggest_both_directions(program: Program, failure: Failure) -> Iterator[Fix]
     """
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
-    if unmet is None or unmet.code != INNER_DIM_MISMATCH or len(op.inputs) < 2:
+    if unmet is None or unmet.code not in OF_FEATURES or len(op.inputs) < 2:
         return
     fact = op.inputs[0]
     if not fact.shape or op.inputs[1].shape[-1] != 2 * fact.shape[-1]:
         return
-    for taken, layer in pairwise(iter_first_makers(program, fact)):
-        if taken.name == "[]" and _is_of_both(layer, taken.inputs[0]):
+    makers = list(iter_first_makers(program, fact))
+    for at, taken in enumerate(makers):
+        behind = makers[at + 1 : at + 1 + UNSORTED] if taken.name == "[]" else []
+        if any(_is_of_both(layer, taken.inputs[0]) for layer in behind):
             yield from _write_both(program, taken)
             return
 

@@ -7,13 +7,22 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.hazards.distribution_inputs import (
+    DISTRIBUTIONS,
+    get_probabilities,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import values_of
+from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Op
 
 OTHER_LOSSES = values_of("takes_instead")
@@ -173,3 +182,43 @@ def _suggest_other_loss(
         end = text.span(call.func)
         start = Span(end.file, end.end_line, end.end_column - len(old), *_get_end(end))
         yield Fix("fits", f"`{new}` for `{old}`", (Edit(start, new),))
+
+
+def suggest_logits_keyword(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `Categorical(logits=scores)` for `Categorical(scores)`."""
+    scores = get_probabilities(node) if isinstance(node, ast.Call) else None
+    if scores is None or not isinstance(node, ast.Call):
+        return
+    if get_called_name(node) in DISTRIBUTIONS:
+        word = next((w for w in node.keywords if w.value is scores), None)
+        place = text.span(scores)
+        if word is not None:  # `probs=scores`
+            start = text.column(word.lineno, word.col_offset)
+            place = Span(
+                text.file, word.lineno, start, place.end_line, place.end_column
+            )
+        new = f"logits={text.written(scores)}"
+        shown = f"{text.written(node.func)}({new})"
+        yield Fix("fits", f"`{join_lines(shown)}`", (Edit(place, new),))
+
+
+def suggest_single_loss(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the mean of a loss of several numbers, where a backward pass starts."""
+    op = program.trace.ops[failure.op]
+    text_and_call = program.call_at(op.span)
+    if op.name.rpartition(".")[2] != "backward" or text_and_call is None:
+        return
+    text, call = text_and_call
+    owner = get_receiver(call)
+    if owner is None or not op.inputs or not op.inputs[0].shape or call.args:
+        return
+    scope = text.around(call, ast.FunctionDef, ast.Module)
+    values = [
+        value
+        for target, value in iter_assignments(scope if scope is not None else text.tree)
+        if text.written(target) == text.written(owner) and value.lineno < call.lineno
+    ]
+    for place in [*values[-1:], owner]:
+        yield append_method(text, place, ".mean()")

@@ -18,7 +18,7 @@ from shapewright.analysis.fixes.suspect_lines import (
     iter_nodes_on,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import ELEMENT_COUNT_MISMATCH
+from shapewright.findings.codes import ELEMENT_COUNT_MISMATCH, INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -396,3 +396,30 @@ def suggest_orders(program: Program, failure: Failure, keeping: bool) -> Iterato
             new = ", ".join(map(str, order))
             span = text.span(arguments[0]).until(text.span(arguments[-1]))
             yield Fix("fits", f"`permute({new})`", (Edit(span, new),))
+
+
+def suggest_swapped_factors(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x * width, y * height` for `x * height, y * width` in the function of an
+    index beyond the end.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    text_and_node = program.node(op.span)
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or text_and_node is None:
+        return
+    text, node = text_and_node
+    scope = text.around(node, ast.FunctionDef)
+    for statement in ast.walk(scope) if scope is not None else ():
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(value, ast.Tuple) or len(value.elts) != 2:
+            continue
+        first, second = value.elts
+        if not isinstance(first, ast.BinOp) or not isinstance(second, ast.BinOp):
+            continue
+        names = [text.written(part.right) for part in (first, second)]
+        if names[0] == names[1] or type(first.op) is not type(second.op):
+            continue
+        edits = (
+            Edit(text.span(first.right), names[1]),
+            Edit(text.span(second.right), names[0]),
+        )
+        yield Fix("fits", f"`{names[0]}` and `{names[1]}` swapped", edits)

@@ -221,11 +221,23 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             )
         for repair in repairs:
             method = f".{kind}({repair.dim})"
+            if repair.new is not None and _is_mask_of_queries(op, repair):
+                continue
             if repair.new is not None:
                 rank = len(op.inputs[repair.tensor].shape) + 2
                 items = ["None" if d in repair.new else ":" for d in range(rank)]
                 method = f"[{', '.join(items)}]"
             yield from with_method_where_made(program, failure, repair.tensor, method)
+
+
+def _is_mask_of_queries(op: Op, repair: Repair) -> bool:
+    """Return whether two new dims would lay one number for each token along the rows of
+    scores, which are as many as the columns: a mask of padding is for what is read.
+    """
+    shape, places = op.inputs[repair.tensor].shape, set(repair.new)
+    others = [fact.shape for n, fact in enumerate(op.inputs) if n != repair.tensor]
+    is_square = any(len(other) > 2 and other[-1] == other[-2] for other in others)
+    return is_square and len(shape) == 2 and len(shape) + 1 in places
 
 
 def _get_batch_size(program: Program) -> int | None:

@@ -10,7 +10,11 @@ from shapewright.analysis.autograd_errors.history import History
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_dotted_name, get_last_line
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_dotted_name,
+    get_last_line,
+)
 
 MOST_BETWEEN = 4
 """Statements between a backward pass and its step: gradients clipped, numbers kept."""
@@ -52,6 +56,67 @@ def suggest_earlier_pass(history: History, cause: Cause) -> Iterator[Fix]:
     if before.count("zero_grad") < before.count("step"):
         return
     yield _move(text, body[first : last + 1], body[target])
+
+
+def suggest_made_again(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `criterion(discriminator(fake), ones)` for `criterion(d_fake, ones)`,
+    where the step between has changed what made `d_fake`.
+    """
+    failing = history.find_text(cause.failing.span)
+    step = history.find_text(cause.other.span if cause.other is not None else None)
+    if failing is None or step is None or failing[0].file != step[0].file:
+        return
+    text, statement = failing
+    body = getattr(text.parent(statement), "body", [])
+    if statement not in body or step[1] not in body:
+        return
+    at, between = body.index(statement), body.index(step[1])
+    losses = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    for later in body[between + 1 : at]:
+        if not isinstance(later, ast.Assign) or not losses & collect_names(
+            ast.Tuple(list(later.targets))
+        ):
+            continue
+        for node in ast.walk(later.value):
+            if isinstance(node, ast.Name):
+                new = _write_again(text, body[: at + 1], between, later, node.id)
+                if new:
+                    edit = Edit(text.span(node), new)
+                    value = text.written(later.value)
+                    start = node.col_offset - later.value.col_offset
+                    shown = f"`{new}` for `{node.id}`"
+                    if "\n" not in value:
+                        end = start + len(node.id)
+                        shown = f"`{value[:start]}{new}{value[end:]}`"
+                    yield Fix("fits", shown, (edit,))
+
+
+def _write_again(
+    text: SourceText, body: list[ast.stmt], step: int, later: ast.stmt, name: str
+) -> str:
+    """Return the call above a step by which a name got its value, nothing detached:
+    the later loss trains what the first one left alone.
+    """
+    makers = [
+        (number, statement)
+        for number, statement in enumerate(body)
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(n, ast.Name) and n.id == name for n in statement.targets)
+    ]
+    if len(makers) != 1 or makers[0][0] >= step:
+        return ""
+    number, maker = makers[0]
+    assert isinstance(maker, ast.Assign)
+    value = maker.value
+    methods = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    if not methods or not isinstance(methods[-1].func, ast.Name | ast.Attribute):
+        return ""
+    read = collect_names(value)
+    for other in body[number + 1 : body.index(later)]:
+        targets = getattr(other, "targets", ())
+        if any(read & collect_names(target, ast.Store) for target in targets):
+            return ""
+    return join_lines(text.written(value)).replace(".detach()", "")
 
 
 def _get_method(statement: ast.stmt) -> str:

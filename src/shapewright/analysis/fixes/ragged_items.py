@@ -9,9 +9,12 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
-from shapewright.findings.finding import Finding, Fix
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import get_last_name
 
 DIFFERENCE = re.compile(r"batch: (\[.+\])? ?is \(([\d, ]*)\) in one and \(([\d, ]*)\)")
@@ -27,6 +30,15 @@ OF_BOXES = 4
 PAIR = ("inputs", "targets")
 DEFAULT = "torch.utils.data.default_collate"
 DELIVERING = "__getitem__"
+MISSING = "of the data set is None"
+"""How a message speaks of an item that the data set could not read."""
+DROPPING = (
+    [
+        "items = [item for item in items if item is not None]",
+        f"return {DEFAULT}(items)",
+    ],
+    "leaves out the items that are None",
+)
 
 
 def suggest_joined_items(
@@ -36,10 +48,12 @@ def suggest_joined_items(
     no tensor can hold.
     """
     returned = _find_item(text, loaders)
-    if returned is None or not loaders:
+    is_missing = MISSING in finding.message
+    if (returned is None and not is_missing) or not loaders:
         return
     name = "collate" if not _is_taken(text, "collate") else "collate_items"
-    for body, words in _iter_bodies(text, returned, finding):
+    bodies = [DROPPING] if is_missing else _iter_bodies(text, returned, finding)
+    for body, words in bodies:
         function = f"def {name}(items):\n" + "\n".join(f"    {row}" for row in body)
         top = _find_top(text, loaders[0])
         if top is None:
@@ -51,8 +65,64 @@ def suggest_joined_items(
         yield Fix("fits", f"`{keyword}`, a function that {words}", tuple(edits))
 
 
+def suggest_whole_windows(text: SourceText) -> Iterator[Fix]:
+    """Suggest `len(series) - lookback - horizon + 1` windows for a data set that also
+    counts those which its series has no numbers left for.
+    """
+    for own, function in text.functions("__len__"):
+        kind = text.around(function, ast.ClassDef)
+        value = _get_returned(function)
+        items = [
+            other
+            for name, other in text.functions(DELIVERING)
+            if text.around(other, ast.ClassDef) is kind and kind is not None
+        ]
+        if not items or not isinstance(value, ast.BinOp) or "." not in own:
+            continue
+        counted = text.written(value)
+        widths = dict.fromkeys(
+            text.written(part)
+            for node in ast.walk(items[0])
+            if isinstance(node, ast.Slice) and isinstance(node.upper, ast.BinOp)
+            for part in (node.upper.left, node.upper.right)
+            if isinstance(part, ast.Attribute)
+        )
+        missing = [width for width in widths if width not in counted]
+        if len(missing) == 1:
+            for more in (" + 1", ""):
+                new = f"{counted} - {missing[0]}{more}"
+                yield Fix(
+                    "fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),)
+                )
+
+
+def get_collate_kind(finding: Finding) -> str:
+    """Return the kind of the fixes for items that do not stack."""
+    return "missing-items" if MISSING in finding.message else "load"
+
+
+def suggest_turned_items(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `return spec.T, label` in a data set whose items differ in the dim behind
+    the one that `pad_sequence` pads.
+    """
+    op = program.trace.ops[failure.op]
+    shapes = [fact.shape for fact in op.inputs]
+    if op.name.rpartition(".")[2] != "pad_sequence" or len(shapes) < 2:
+        return
+    if {len(shape) for shape in shapes} != {2} or len({s[0] for s in shapes}) > 1:
+        return
+    for file in program.trace.sources:
+        text = program.text(file)
+        for _, function in text.functions(DELIVERING) if text is not None else ():
+            value = _get_returned(function)
+            parts = value.elts if isinstance(value, ast.Tuple) else [value]
+            for part in parts:
+                if text is not None and isinstance(part, ast.Name | ast.Attribute):
+                    yield append_method(text, part, ".T")
+
+
 def _iter_bodies(
-    text: SourceText, returned: ast.expr, finding: Finding
+    text: SourceText, returned: ast.expr | None, finding: Finding
 ) -> Iterator[tuple[list[str], str]]:
     """Yield what a function may do with the items, and that in words."""
     field, first, second = _read_difference(finding.message)

@@ -39,6 +39,27 @@ def suggest_step_of_scaler(
         return
 
 
+def suggest_steps_of_loader(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `steps_per_epoch=len(loader)` for a number that leaves out the last,
+    smaller batch.
+    """
+    loop = text.around(node, ast.For)
+    data = loop.iter if loop is not None else None
+    while isinstance(data, ast.Call) and data.args:  # `enumerate(loader)`
+        data = data.args[0]
+    for call in text.nodes if isinstance(data, ast.Name) else ():
+        words = call.keywords if isinstance(call, ast.Call) else []
+        for word in words:
+            if word.arg != "steps_per_epoch":
+                continue
+            new = f"len({text.written(data)})" if data is not None else ""
+            if text.written(word.value) != new:
+                edit = Edit(text.span(word.value), new)
+                yield Fix("fits", f"`steps_per_epoch={new}`", (edit,))
+
+
 def suggest_own_scheduler(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

@@ -64,6 +64,21 @@ def suggest_model_copy(
             yield from _suggest_copies(place[0], place[1].value)
 
 
+def suggest_copied_state(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `{k: v.clone() for k, v in model.state_dict().items()}` for a state that
+    goes on with its model.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    for call in ast.walk(statement):
+        if isinstance(call, ast.Call) and get_called_name(call) == "state_dict":
+            written = text.written(call)
+            new = f"{{k: v.clone() for k, v in {written}.items()}}"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+            return
+
+
 def suggest_buffers(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

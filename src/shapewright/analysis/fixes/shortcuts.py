@@ -16,11 +16,17 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_last_name
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_last_name,
+)
 from shapewright.record.ops import Fact, Op, collect_leaves
 
 CONVOLUTIONS = operators_with("is_convolution")
 SUMS = ("+", "+=", "add", "add_")
+SHORTCUTS = frozenset({"Conv1d", "Conv2d", "Conv3d"})
+"""Layers that a shortcut is made of."""
 FARTHEST = 40
 """Calls between the input of a block and its output."""
 NAMES = ("shortcut", "projection", "skip_layer")
@@ -62,6 +68,65 @@ def suggest_shortcut(program: Program, failure: Failure) -> Iterator[Fix]:
         layers = _collect_layers(program, other, mine.tensor)
         if layers:
             yield from _write_shortcut(text_and_node[0], place[0], layers, mine, other)
+
+
+def suggest_shortcut_condition(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `if stride != 1 or cin != cout:` where a shortcut is only built for one
+    of the two.
+    """
+    unmet = failure.unmet
+    op = program.trace.ops[failure.op]
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return
+    first, second = op.inputs[0].shape, op.inputs[1].shape
+    text_and_node = program.node(op.span)
+    if op.name.rpartition(".")[2] not in SUMS or text_and_node is None:
+        return
+    if len(first) != len(second) or len(first) < 3:
+        return
+    text = text_and_node[0]
+    for node in text.nodes:
+        if isinstance(node, ast.If | ast.IfExp):
+            yield from _write_condition(text, node, first[1] != second[1])
+
+
+def _write_condition(
+    text: SourceText, node: ast.If | ast.IfExp, for_channels: bool
+) -> Iterator[Fix]:
+    """Yield the condition under which a convolution is built, with what it leaves out:
+    the channels, or the stride.
+    """
+    inside = node.body if isinstance(node.body, list) else [node.body]
+    others = node.orelse if isinstance(node.orelse, list) else [node.orelse]
+    for branch, differs in ((inside, True), (others, False)):
+        layer = next(
+            (
+                call
+                for part in branch
+                for call in ast.walk(part)
+                if isinstance(call, ast.Call) and get_called_name(call) in SHORTCUTS
+            ),
+            None,
+        )
+        if layer is None or len(layer.args) < 2:
+            continue
+        words = {word.arg: word.value for word in layer.keywords}
+        stride = words.get("stride", layer.args[3] if len(layer.args) > 3 else None)
+        fewer, more = (text.written(argument) for argument in layer.args[:2])
+        if for_channels:
+            parts = [fewer, "!=" if differs else "==", more]
+            is_left_out = fewer != more
+            used = collect_names(layer.args[0]) | collect_names(layer.args[1])
+        else:
+            step = text.written(stride) if stride is not None else ""
+            parts = [step, "!=" if differs else "==", "1"]
+            is_left_out = stride is not None and not _is_number(step)
+            used = collect_names(stride) if stride is not None else set()
+        if is_left_out and used and not used & collect_names(node.test):
+            word = "or" if differs else "and"
+            condition = f"{' '.join(parts)} {word} {text.written(node.test)}"
+            edit = Edit(text.span(node.test), condition)
+            yield Fix("fits", f"`{join_lines(condition)}`", (edit,))
 
 
 def _collect_layers(program: Program, fact: Fact, start: int) -> list[_Layer]:

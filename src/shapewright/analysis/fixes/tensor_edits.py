@@ -90,6 +90,10 @@ def suggest_parameter(
         if fix is not None:
             yield fix
         return
+    if "is a plain dict" in finding.message or "is a plain list" in finding.message:
+        if isinstance(statement, ast.Assign):
+            yield from _suggest_holder(text, statement)
+        return
     if get_called_name(value) == "Variable" and isinstance(value, ast.Call):
         value = value.args[0]
     words = {node.id for node in text.nodes if isinstance(node, ast.Name)}
@@ -97,6 +101,23 @@ def suggest_parameter(
     new = f"{name}({text.written(value)})"
     span = text.span(getattr(statement, "value", value))
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
+
+
+def _suggest_holder(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:
+    """Suggest `nn.ParameterDict()` for a dict of parameters, `nn.ParameterList()` for a
+    list of them.
+    """
+    value = statement.value
+    is_list = isinstance(value, ast.List | ast.ListComp)
+    kind = "nn.ParameterList" if is_list else "nn.ParameterDict"
+    if not any(
+        isinstance(node, ast.Attribute) and text.written(node).startswith("nn.")
+        for node in text.nodes
+    ):
+        kind = f"torch.{kind}"
+    is_empty = text.written(value) in ("{}", "[]", "dict()")
+    new = f"{kind}({'' if is_empty else text.written(value)})"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),))
 
 
 def _make_module(text: SourceText, node: ast.AST) -> Fix | None:

@@ -1,4 +1,6 @@
-"""Tokens that are added to a tokenizer, and not to the embedding of its model."""
+"""Tokens that are added to a tokenizer, and not to the embedding of its model; a
+context that grows beyond the positions that a model has.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,20 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import collect_names, get_called_name
 
 ADDING = ("add_tokens", "add_special_tokens")
 """Methods of tokenizers that give more ids than the vocabulary has."""
+RANGES = operators_with("is_range_factory")
+JOINING = operators_with("joins_tensors")
 RESIZING = "resize_token_embeddings"
 
 
@@ -47,6 +54,69 @@ def suggest_resized_embedding(program: Program, failure: Failure) -> Iterator[Fi
         model = ".".join([names[0].id, *inner[:count]])
         new = f"{model}.{RESIZING}(len({tokenizer}))"
         yield Fix("fits", f"`{new}`", (write_after(text, last, new),))
+
+
+def suggest_last_tokens(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `model(ids[:, -block_size:])` in a loop that appends to `ids`, where a
+    model has no embedding for so many positions.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    layer = program.layer(op)
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
+        return
+    is_counted = any(
+        maker.name.rpartition(".")[2] in RANGES
+        for fact in op.inputs
+        for maker in iter_first_makers(program, fact)
+    )
+    if not is_counted:
+        return
+    constructor = find_constructor(program, layer.path)
+    for frame in reversed(op.frames):
+        text_and_call = program.call_at(frame.span)
+        if text_and_call is None:
+            continue
+        text, call = text_and_call
+        loop = text.around(call, ast.For, ast.While)
+        growing = _collect_growing(loop) if loop is not None else set()
+        for argument in call.args:
+            if isinstance(argument, ast.Name) and argument.id in growing:
+                rows = str(unmet.needs)
+                if constructor is not None and constructor[1].args:
+                    size = constructor[1].args[0]
+                    rows = _write_rows(constructor[0], size, text, rows)
+                edit = Edit(text.span(argument).end, f"[:, -{rows}:]")
+                new = f"{argument.id}[:, -{rows}:]"
+                yield Fix("fits", f"`{text.written(call.func)}({new})`", (edit,))
+                return
+
+
+def _collect_growing(loop: ast.AST) -> set[str]:
+    """Return the names to which a loop joins something in each turn."""
+    return {
+        target.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and get_called_name(node.value) in JOINING
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id in collect_names(node.value)
+    }
+
+
+def _write_rows(own: SourceText, size: ast.expr, text: SourceText, rows: str) -> str:
+    """Return the name of a number of rows, if it is a constant of the file, or the
+    number.
+    """
+    constants = {
+        target.id
+        for node in getattr(text.tree, "body", [])
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    is_known = isinstance(size, ast.Name) and size.id in constants
+    return own.written(size) if is_known else rows
 
 
 def _find_adding(text: SourceText, beside: ast.stmt) -> tuple[str, ast.stmt] | None:

@@ -15,12 +15,19 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import collect_names, iter_assignments
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    iter_assignments,
+    list_arguments,
+)
 from shapewright.record.ops import Fact, Op
 
 UPSAMPLING = frozenset({"interpolate", "upsample"})
 ALL_OF_A_DECODER = 36
 """Calls that are followed back for every transposed convolution of a decoder."""
+MOST_PIXELS = 7
+"""Pixels that maps of one level of a decoder differ by: 32 divides one image only."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -51,14 +58,113 @@ def suggest_target_size(program: Program, failure: Failure) -> Iterator[Fix]:
             yield _write_size(text, call, scaled, size)
 
 
+def suggest_output_size(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `self.up(x, output_size=skip.shape[2:])` for a transposed convolution
+    whose result is smaller than what it meets by less than its stride.
+    """
+    op = program.trace.ops[failure.op]
+    places = find_tensor_expressions(program, op)
+    for at, fact in enumerate(op.inputs):
+        maker = _find_transposed(program, fact)
+        text_and_call = program.call_at(maker.span) if maker is not None else None
+        if maker is None or text_and_call is None:
+            continue
+        text, call = text_and_call
+        if not _is_called_itself(program, maker) or len(list_arguments(call)) != 1:
+            continue
+        if not _is_multiplied(maker):
+            continue
+        for other, place in enumerate(places):
+            if other == at or place is None or not _is_larger(op.inputs[other], fact):
+                continue
+            if _is_known(program, op, text, call, place[0]):
+                size = f"output_size={text.written(place[0])}.shape[2:]"
+                yield with_keyword(text, call, size)
+
+
+def suggest_resized_map(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `F.interpolate(x, size=skip.shape[2:])` for what was upsampled, where it
+    meets a map that is some pixels larger or smaller.
+    """
+    op = program.trace.ops[failure.op]
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
+        return
+    text = text_and_node[0]
+    places = find_tensor_expressions(program, op)
+    pairs = [place[0] if place is not None else None for place in places]
+    for at, (fact, place) in enumerate(zip(op.inputs, pairs, strict=False)):
+        if place is None or not _is_of_decoder(program, fact):
+            continue
+        for other, known in zip(op.inputs, pairs, strict=False):
+            if known is not None and other is not fact and _is_about(other, fact):
+                yield _write_size(text, place, None, f"{text.written(known)}.shape[2:]")
+                break
+        if at > 1:
+            return
+
+
+def _is_multiplied(maker: Op) -> bool:
+    """Return whether a call makes maps that are a whole number of times as large: what
+    they miss is then a row that an odd size lost, not a padding of the layer.
+    """
+    pairs = zip(maker.outputs[0].shape[2:], maker.inputs[0].shape[2:], strict=False)
+    return all(after % before == 0 for after, before in pairs)
+
+
+def _is_called_itself(program: Program, maker: Op) -> bool:
+    """Return whether a layer is called by its own name, not by a `Sequential`."""
+    built = program.built.get(maker.module)
+    text_and_call = program.call_at(built.span) if built is not None else None
+    if text_and_call is None:
+        return False
+    text, call = text_and_call
+    return not any(
+        isinstance(node, ast.Call) and get_called_name(node) == "Sequential"
+        for node in text.outwards(call)
+    )
+
+
+def _is_larger(other: Fact, fact: Fact) -> bool:
+    """Return whether a map has some pixels more, and no fewer, than another."""
+    same = len(other.shape) == len(fact.shape) > 2
+    return (
+        same
+        and all(a >= b for a, b in zip(other.shape[2:], fact.shape[2:], strict=True))
+        and other.shape[2:] != fact.shape[2:]
+    )
+
+
+def _is_about(other: Fact, fact: Fact) -> bool:
+    """Return whether two maps have nearly the same number of pixels, not the same."""
+    if not len(other.shape) == len(fact.shape) > 2:
+        return False
+    pairs = list(zip(other.shape[2:], fact.shape[2:], strict=True))
+    return other.shape[2:] != fact.shape[2:] and all(
+        abs(a - b) <= MOST_PIXELS and 2 * abs(a - b) < max(a, b) for a, b in pairs
+    )
+
+
+def _is_of_decoder(program: Program, fact: Fact) -> bool:
+    """Return whether a map was upsampled after all that made it smaller."""
+    for maker in iter_first_makers(program, fact, ALL_OF_A_DECODER):
+        name = maker.name.rpartition(".")[2]
+        if name in UPSAMPLING or "conv_transpose" in name:
+            return _is_multiplied(maker)
+        before = maker.inputs[0].shape if maker.inputs else ()
+        if len(before) != len(fact.shape) or before[2:] > maker.outputs[0].shape[2:]:
+            return False
+    return False
+
+
 def suggest_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `output_padding=(0, 1, 1)` for a transposed convolution whose result is
     smaller than what it meets by less than its stride.
     """
     op = program.trace.ops[failure.op]
     for at, fact in enumerate(op.inputs):
-        layer = _find_transposed(program, fact)
-        built = program.built.get(layer) if layer else None
+        maker = _find_transposed(program, fact)
+        built = program.built.get(maker.module) if maker is not None else None
         text_and_call = program.call_at(built.span) if built is not None else None
         for other in op.inputs[:at] + op.inputs[at + 1 :]:
             if text_and_call is None or len(other.shape) != len(fact.shape):
@@ -148,14 +254,14 @@ def _iter_transposed(program: Program, fact: Fact) -> Iterator[str]:
             yield maker.module
 
 
-def _find_transposed(program: Program, fact: Fact) -> str:
-    """Return the path of the transposed convolution that gave a tensor its size."""
+def _find_transposed(program: Program, fact: Fact) -> Op | None:
+    """Return the transposed convolution that gave a tensor its size."""
     for maker in iter_first_makers(program, fact):
         if "conv_transpose" in maker.name:
-            return maker.module
+            return maker
         if not maker.inputs or maker.inputs[0].shape[2:] != fact.shape[2:]:
-            return ""
-    return ""
+            return None
+    return None
 
 
 def _find_upsampling(program: Program, fact: Fact) -> Op | None:
@@ -247,7 +353,7 @@ def _list_written_sizes(text: SourceText, call: ast.Call) -> list[str]:
 
 
 def _write_size(
-    text: SourceText, call: ast.Call, scaled: ast.Call | None, size: str
+    text: SourceText, call: ast.expr, scaled: ast.Call | None, size: str
 ) -> Fix:
     """Return the fix that writes `size=` for the factor, or resizes what a layer
     returns.

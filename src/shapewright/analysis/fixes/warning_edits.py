@@ -23,6 +23,10 @@ from shapewright.analysis.fixes.data_edits import (
     suggest_own_data_set,
     suggest_swapped_factors,
 )
+from shapewright.analysis.fixes.head_views import (
+    is_cut_around_tokens,
+    suggest_heads_behind_tokens,
+)
 from shapewright.analysis.fixes.index_edits import suggest_rows
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.label_edits import (
@@ -30,7 +34,10 @@ from shapewright.analysis.fixes.label_edits import (
     suggest_nearest,
     suggest_sign,
 )
-from shapewright.analysis.fixes.loss_edits import suggest_loss_edits
+from shapewright.analysis.fixes.loss_edits import (
+    suggest_logits_keyword,
+    suggest_loss_edits,
+)
 from shapewright.analysis.fixes.loss_term_edits import (
     suggest_added_noise,
     suggest_assigned_result,
@@ -60,9 +67,11 @@ from shapewright.analysis.fixes.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
     suggest_step_of_scaler,
+    suggest_steps_of_loader,
 )
 from shapewright.analysis.fixes.shared_objects import (
     suggest_buffers,
+    suggest_copied_state,
     suggest_model_copy,
     suggest_own_layers,
     suggest_part,
@@ -167,6 +176,7 @@ from shapewright.findings.codes import (
     SCALED_STEP,
     SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
+    SCHEDULER_TOO_LONG,
     SCHEDULER_UNIT,
     SEED_REPEATED,
     SEPARATE_PERMUTATIONS,
@@ -174,6 +184,7 @@ from shapewright.findings.codes import (
     SHARED_TRANSFORM,
     SHUFFLED_ORDER,
     SINGLE_CLASS,
+    STATE_NOT_COPIED,
     STATE_NOT_RESUMED,
     STATE_OF_OTHER_SAMPLES,
     STATISTICS_NOT_COPIED,
@@ -335,6 +346,9 @@ def _suggest_transpose(
     if op is None or not isinstance(node, ast.Call) or not op.outputs:
         return
     if not isinstance(node.func, ast.Attribute):
+        return
+    if is_cut_around_tokens(op):
+        yield from suggest_heads_behind_tokens(program, op, text, node)
         return
     before, after = op.inputs[0].shape, op.outputs[0].shape
     owner = text.span(node.func.value)
@@ -521,7 +535,7 @@ WAYS: dict[str, Suggest] = {
     SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: _suggest_equal_shapes,
     LOST_BATCH: _suggest_squeezed_dim,
-    LOSS_INPUT: suggest_loss_edits,
+    LOSS_INPUT: _combine(suggest_logits_keyword, suggest_loss_edits),
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: suggest_mask_changes,
     WEAK_MASK: suggest_fill,
@@ -576,7 +590,9 @@ WAYS: dict[str, Suggest] = {
     TRAINED_IN_EVAL_MODE: suggest_mode,
     NOT_IN_OPTIMIZER: suggest_registration,
     PARAMETER_REPEATED: suggest_each_once,
+    SCHEDULER_TOO_LONG: suggest_steps_of_loader,
     SCHEDULER_UNIT: suggest_other_loop,
+    STATE_NOT_COPIED: suggest_copied_state,
     CLIPPED_AFTER_STEP: suggest_earlier_clipping,
     CLIPPED_SCALED: suggest_unscaling,
     SCHEDULER_ORDER: suggest_order_of_steps,

@@ -202,7 +202,9 @@ def _find_position_table(scene: HazardContext, axis: Axis) -> OperatorCall | Non
 
 
 def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
-    """Return whether a tensor holds the embedding rows of 0, 1, 2, ..."""
+    """Return whether a tensor holds the embedding rows of 0, 1, 2, ..., or the first
+    rows of a table that has one row for all samples.
+    """
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
         if maker is None or not maker.inputs:
@@ -210,6 +212,9 @@ def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
         name = maker.name.rpartition(".")[2]
         if name == "embedding":
             return is_range(scene, maker.inputs[0])
+        table = maker.inputs[0]
+        if name == "[]" and table.tensor in scene.program.states:
+            return len(table.shape) == 3 and table.shape[1] == 1
         if name not in SHOWN:
             return False
         fact = maker.inputs[0]
@@ -255,6 +260,8 @@ def _find_attended(scene: HazardContext, axis: Axis) -> Op | None:
         dims: Dims = ()
         if call.name == "scaled_dot_product_attention":
             dims = call.dims[1][-2:-1]
+        elif call.name == "multi_head_attention_forward" and len(call.dims) > 1:
+            dims = call.dims[1][:1]  # of the keys, time first
         elif call.name == "softmax" and call.dims:
             at = find_softmax_dim(call)
             dims = call.dims[0][at : at + 1] if at is not None else ()

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_inputs import LINEAR, PASSING
 from shapewright.analysis.hazards.sorted_batches import find_sorted_batches
+from shapewright.analysis.hazards.value_makers import LINEAR, PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length

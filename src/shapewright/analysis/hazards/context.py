@@ -54,6 +54,9 @@ class HazardContext:
             for op in program.trace.ops
             if op.outputs and op.index not in refused
         ]
+        self.read_by_refused = {
+            fact.tensor for at in refused for fact in program.trace.ops[at].inputs
+        }
         self.users: dict[int, list[OperatorCall]] = {}
         for call in self.calls:
             for tensor in {fact.tensor for fact in call.op.inputs}:

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.distribution_inputs import (
+    find_scores_as_probabilities,
+)
+from shapewright.analysis.hazards.value_makers import (
+    FARTHEST,
+    LINEAR,
+    find_value_maker,
+)
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import LOSS_INPUT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.record.ops import Fact, Op
 
-PASSING = (
-    operators_with("is_view", "regroups_dims", "copies_if_needed", "moves_dims")
-    | operators_with("moves_device", "joins_tensors")
-    | {"[]", "dropout"}
-)
-"""Calls after which an element is what it was."""
-
 EXPECTED = values_of("expects_input")
 """What a loss expects: logits, probabilities or log-probabilities."""
 ACTIVATIONS = values_of("gives_values")
 """What an activation returns, in the same words."""
-LINEAR = operators_with("is_convolution", "gives_logits")
 HALVED = frozenset({"probabilities", "log-probabilities"})
 """What a sigmoid makes of numbers of which none is negative: one half and more."""
 DIVISIONS = operators_with("divides_elements")
@@ -31,8 +31,6 @@ SHIFTING = operators_with("adds_terms", "clamps") | {"clamp_min", "clamp_"}
 """What keeps a sum away from zero."""
 REARRANGING = operators_with("is_view", "copies_if_needed")
 LARGEST_EPSILON = 1e-2
-FARTHEST = 8
-"""Calls between an activation and the loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
         expected = EXPECTED.get(call.name)
         if expected is None or not call.op.inputs or call.op.span is None:
             continue
-        maker = _find_maker(scene, call.op.inputs[0])
+        maker = find_value_maker(scene, call.op.inputs[0])
         if maker is None:
             continue
         if expected == "log-probabilities":
@@ -68,21 +66,9 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
         if kind is not None and kind != expected:
             yield _LossInput(call.op, maker.op, kind, expected)
         elif kind in HALVED:
-            before = _find_maker(scene, maker.op.inputs[0])
+            before = find_value_maker(scene, maker.op.inputs[0])
             if before is not None and before.name in ("relu", "relu_"):
                 yield _LossInput(call.op, before.op, maker.name, "")
-
-
-def _find_maker(scene: HazardContext, fact: Fact) -> OperatorCall | None:
-    """Return the call that computed the elements of a tensor."""
-    for _ in range(FARTHEST):
-        maker = scene.maker(fact)
-        if maker is None or not maker.op.inputs:
-            return None
-        if maker.name not in PASSING:
-            return maker
-        fact = maker.op.inputs[0]
-    return None
 
 
 def _strip_epsilon(scene: HazardContext, maker: OperatorCall) -> OperatorCall:
@@ -90,7 +76,7 @@ def _strip_epsilon(scene: HazardContext, maker: OperatorCall) -> OperatorCall:
     number = maker.arguments.get("1", maker.arguments.get("0"))
     small = isinstance(number, float) and 0 < number < LARGEST_EPSILON
     if maker.name in SHIFTING and len(maker.op.inputs) == 1 and small:
-        return _find_maker(scene, maker.op.inputs[0]) or maker
+        return find_value_maker(scene, maker.op.inputs[0]) or maker
     return maker
 
 
@@ -101,11 +87,11 @@ def _is_divided_by_own_sum(scene: HazardContext, maker: OperatorCall) -> bool:
     """
     if maker.name not in DIVISIONS or len(maker.op.inputs) != 2:
         return False
-    total = _find_maker(scene, maker.op.inputs[1])
+    total = find_value_maker(scene, maker.op.inputs[1])
     for _ in range(FARTHEST):
         if total is None or total.name not in SHIFTING or len(total.op.inputs) != 1:
             break
-        total = _find_maker(scene, total.op.inputs[0])
+        total = find_value_maker(scene, total.op.inputs[0])
     if total is None or total.name != "sum":
         return False
     whole = _find_base(scene, total.op.inputs[0])
@@ -170,3 +156,4 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding(
             LOSS_INPUT, loss_input.loss, message, (loss_input.maker, label)
         )
+    yield from find_scores_as_probabilities(scene)

@@ -209,7 +209,7 @@ def _find_draw(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         if len(scene.users.get(fact.tensor, ())) != 1:
             return None
         call = scene.maker(fact)
-        if call is None:
+        if call is None or fact.tensor in scene.read_by_refused:
             return None
         if call.name in DRAWS:
             return call

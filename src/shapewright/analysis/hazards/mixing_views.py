@@ -51,6 +51,8 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
     axes = block.axes
     if len(axes) < 2 or not any(axis.data for axis in axes):
         return None
+    if _is_split_around(block):
+        return axes[0]
     if any(axis.kind == "changed" and (axis.explicit or not axis.of) for axis in axes):
         return None  # padded, or a slice of what was put together: a relative shift
     if len({id(axis.root) for axis in axes}) == 1:
@@ -68,6 +70,24 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
             continue
         return axis
     return None
+
+
+def _is_split_around(block: RegroupedDims) -> bool:
+    """Return whether features are cut into heads on both sides of the tokens, as by
+    `view(B, heads, N, D // heads)` of (B, N, D).
+    """
+    axes, sizes = block.axes, [get_length(dim) for dim in block.dims]
+    if len(axes) != 2 or len(sizes) != 3 or axes[1].kind != "feature":
+        return False
+    tokens = axes[0].size
+    return (
+        axes[0].data
+        and tokens == sizes[1]
+        and tokens > SMALL
+        and tokens != sizes[0]
+        and sizes[0] > 1
+        and sizes[0] * sizes[2] == axes[1].size
+    )
 
 
 def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:

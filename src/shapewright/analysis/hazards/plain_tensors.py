@@ -16,6 +16,7 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
+    get_own_attribute,
     iter_assignments,
 )
 from shapewright.record.ops import Fact
@@ -70,6 +71,102 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 )
                 finding = replace(finding, related=(header, *finding.related))
             yield finding
+    yield from _find_held_parameters(scene)
+
+
+def _find_held_parameters(scene: HazardContext) -> Iterator[Finding]:
+    """Find parameters in a dict or list of a module, which does not register them."""
+    seen: set[tuple[str, int]] = set()
+    for call in scene.calls:
+        span = call.op.span
+        if span is None or not any(
+            fact.requires_grad
+            and fact.is_leaf
+            and fact.tensor not in scene.program.states
+            for fact in call.op.inputs
+        ):
+            continue
+        text_and_node = scene.program.node(span)
+        if text_and_node is None:
+            continue
+        text, node = text_and_node
+        kind = text.around(node, ast.ClassDef)
+        if kind is None or not kind.bases or (text.file, kind.lineno) in seen:
+            continue
+        seen.add((text.file, kind.lineno))
+        for held, name in _iter_holders(text, kind):
+            if _is_handed_on(text, kind, name):
+                continue
+            what = "list" if isinstance(held.value, ast.List | ast.ListComp) else "dict"
+            message = (
+                f"`{name}` is a plain {what}: the parameters in it are none of their"
+                " module, so no optimizer gets them"
+            )
+            related = (call.op, "one of them is read here")
+            finding = scene.finding(NOT_A_PARAMETER, call.op, message, related)
+            yield replace(finding, span=text.span(held))
+
+
+def _iter_holders(
+    text: SourceText, kind: ast.ClassDef
+) -> Iterator[tuple[ast.Assign, str]]:
+    """Yield the statements that set a dict or list of a class, with its name, if the
+    class puts parameters into it.
+    """
+    assignments = [
+        node
+        for node in ast.walk(kind)
+        if isinstance(node, ast.Assign)
+        and get_own_attribute(node.targets[0])
+        and (isinstance(node.value, HOLDERS) or get_called_name(node.value) == "dict")
+    ]
+    for statement in assignments:
+        name = text.written(statement.targets[0])
+        for node in ast.walk(kind):
+            if not isinstance(node, ast.Call) or get_called_name(node) != "Parameter":
+                continue
+            outer = text.statement_of(node)
+            target = outer.targets[0] if isinstance(outer, ast.Assign) else None
+            is_item = (
+                isinstance(target, ast.Subscript) and text.written(target.value) == name
+            )
+            added = isinstance(outer, ast.Expr) and text.written(outer).startswith(
+                f"{name}.append("
+            )
+            if outer is statement or is_item or added:
+                yield statement, name
+                break
+
+
+def _is_handed_on(text: SourceText, kind: ast.ClassDef, name: str) -> bool:
+    """Return whether a class gives what a dict or list holds to a container of torch,
+    registers it, or hands out its parameters itself; or another class reads it.
+    """
+    attribute = name.rpartition(".")[2]
+    inside = list(ast.walk(kind))
+    own = {node.name for node in inside if isinstance(node, ast.FunctionDef)}
+    if own & {"parameters", "named_parameters"}:
+        return True
+    for node in text.nodes:
+        if not isinstance(node, ast.Attribute) or node.attr != attribute:
+            continue
+        if node not in inside:
+            return True
+        called = {
+            get_called_name(around)
+            for around in text.outwards(node)
+            if isinstance(around, ast.Call)
+        }
+        if called & REGISTERING:
+            return True
+    return any(get_called_name(node) in REGISTERING - HANDED for node in inside)
+
+
+HANDED = frozenset({"ParameterDict", "ParameterList"})
+REGISTERING = HANDED | {"register_parameter", "setattr", "__setattr__"}
+"""What makes the parameters in a dict or list parameters of the module."""
+HOLDERS = (ast.Dict, ast.DictComp, ast.List, ast.ListComp)
+"""Values that hold others and register none."""
 
 
 def _is_in_data_set(text: SourceText, value: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
-from shapewright.analysis.hazards.loss_inputs import PASSING
+from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import is_sequence_first

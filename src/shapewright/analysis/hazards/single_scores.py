@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_inputs import PASSING
+from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import find_reduced_dims

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.lost_graphs import find_block
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -190,6 +192,18 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         many = len(group.never)
         first = scene.built(group.never[0])
         optimizer = scene.span(group.built, group.name)
+        block = _find_block_around(scene, layers) if many == group.parameters else None
+        if block is not None:
+            words, place = block
+            yield build_finding(
+                NO_GRADIENT,
+                f"none of the {many} parameters of `{group.name}` gets a gradient: what"
+                f" their model computes runs under `{words}`",
+                place,
+                (optimizer, "the optimizer holds them"),
+                (scene.span(group.stepped, "step"), "its steps do not change them"),
+            )
+            continue
         yield build_finding(
             NO_GRADIENT,
             f"{many} of the {group.parameters} parameters of"
@@ -200,6 +214,19 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             (scene.span(group.stepped, "step"), "its steps do not change them"),
             module=layers[0],
         )
+
+
+def _find_block_around(
+    scene: RehearsalContext, layers: Sequence[str]
+) -> tuple[str, Span] | None:
+    """Return the `with torch.no_grad()` around all calls of some layers, if it is one
+    block for all of them.
+    """
+    history, wanted = History(scene.program), set(layers)
+    blocks = {
+        find_block(history, op) for op in scene.program.trace.ops if op.module in wanted
+    }
+    return blocks.pop() if len(blocks) == 1 else None
 
 
 def _report_idle_steps(scene: RehearsalContext, group: Optimized) -> Finding:

@@ -26,7 +26,11 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+)
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import (
     Moment,
@@ -95,6 +99,8 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # its own methods use the gradients
         if is_before_optimizers(scene, met.other):
             continue  # a check of gradients, not a step
+        if _is_of_inputs(scene, met.other):
+            continue  # an attack, a map of what a network looks at
         optimizer_note = f": this `{met.name}` never steps" if met.name else ""
         yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
@@ -102,6 +108,25 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "they are computed here"),
         )
+
+
+def _is_of_inputs(scene: RehearsalContext, place: Place | None) -> bool:
+    """Return whether the function of a backward pass reads the gradient of a tensor for
+    which it asks itself: `image.requires_grad = True`, and then `image.grad`.
+    """
+    text = scene.program.text(place[0]) if place is not None else None
+    near = text.near(place[1]) if text is not None and place is not None else ()
+    scope = text.around(near[0], *FUNCTIONS) if text is not None and near else None
+    asked: set[str] = set()
+    read: set[str] = set()
+    for node in ast.walk(scope) if scope is not None else ():
+        if isinstance(node, ast.Attribute):
+            name = get_dotted_name(node.value)
+            if node.attr in ("requires_grad", "requires_grad_"):
+                asked.add(name)
+            elif node.attr == "grad" and isinstance(node.ctx, ast.Load):
+                read.add(name)
+    return bool(asked & read - {""})
 
 
 def _is_in_optimizer(scene: RehearsalContext, place: Place) -> bool:

@@ -69,6 +69,7 @@ def _find_pairs(
     for node in nodes:
         if isinstance(node, ast.Return) and node.value is not None:
             returned |= collect_names(node.value)
+    yield from _find_same_calls(text, function, returned)
     turned: list[tuple[ast.expr, str]] = []
     for node in nodes:
         if isinstance(node, ast.If) and not node.orelse and _is_drawn(node.test):
@@ -84,6 +85,33 @@ def _find_pairs(
         counts = [sum(other == name for _, other in known) for name in (name, other)]
         if name != other and counts == [1, 1]:
             yield first, second, (name, other)
+
+
+def _find_same_calls(
+    text: SourceText, function: ast.AST, returned: set[str]
+) -> Iterator[tuple[ast.expr, ast.expr, tuple[str, str]]]:
+    """Yield two calls of one `transform`, one for the image and one for the mask, where
+    the file builds a transform that draws.
+    """
+    draws = any(
+        isinstance(node, ast.Call)
+        and get_called_name(node).startswith("Random")
+        and any(word in get_called_name(node).lower() for word in TURNS)
+        for node in text.nodes
+    )
+    calls: dict[str, list[tuple[ast.Call, str]]] = {}
+    for node in ast.walk(function) if draws else ():
+        value = node.value if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or not isinstance(value, ast.Call):
+            continue
+        name = text.written(node.targets[0])
+        own = [text.written(argument) for argument in value.args]
+        if "transform" in text.written(value.func).lower() and own == [name]:
+            calls.setdefault(text.written(value.func), []).append((value, name))
+    for same in calls.values():
+        for (first, name), (second, other) in pairwise(same):
+            if name != other and {name, other} <= returned:
+                yield first, second, (name, other)
 
 
 def _is_drawn(test: ast.expr) -> bool:

@@ -18,6 +18,9 @@ from shapewright.findings.codes import SCHEDULER_OF_REPLACED, SCHEDULER_UNIT, lo
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Moment
 
+VANISHING = ("StepLR", "MultiStepLR", "ExponentialLR")
+LONGER = 1.5
+"""How much longer than its plan a schedule is stepped at least."""
 FALLING = ("CosineAnnealingLR", "PolynomialLR", "LambdaLR")
 """Schedulers that may be stepped more often than they are planned for."""
 
@@ -106,6 +109,15 @@ def _compare_units(
             SCHEDULER_UNIT,
             f"`{moment.text}` is planned for {plan:,} steps, one for each epoch, and is"
             f" stepped {times:,} times in a whole run: once for each batch",
+            span,
+        )
+    vanishes = moment.text in VANISHING and LONGER * plan <= times
+    if vanishes and many > 1 and steps and epochs is not None and epochs < plan:
+        yield build_finding(
+            SCHEDULER_UNIT,
+            f"`{moment.text}` is stepped {times:,} times in a whole run, once for each"
+            f" batch: after {plan:,} steps the learning rate is less than a millionth"
+            " of what it was",
             span,
         )
 

@@ -64,7 +64,57 @@ def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:
                 text.span(statement),
                 (text.span(first), f"this `{name}` is never used"),
             )
+        elif name not in held:
+            yield from _find_replaced(text, body, statement, part, name)
         held[name] = statement, part
+
+
+def _find_replaced(
+    text: SourceText,
+    body: list[ast.stmt],
+    statement: ast.Assign,
+    part: ast.expr,
+    name: str,
+) -> Iterator[Finding]:
+    """Yield the finding on a part that sets an attribute of its whole data set, which
+    the other parts were to have as it was built.
+    """
+    earlier = body[: body.index(statement)]
+    whole_of_part = f"{text.written(part)}.dataset"
+    if any(
+        isinstance(other, ast.Assign)
+        and text.written(other.targets[0]) == whole_of_part
+        for other in earlier
+    ):
+        return  # it has a data set of its own
+    for split in earlier:
+        value = split.value if isinstance(split, ast.Assign) else None
+        if not isinstance(split, ast.Assign) or not isinstance(value, ast.Call):
+            continue
+        target = split.targets[0]
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        names = [text.written(element) for element in parts]
+        own = text.written(part)
+        if get_called_name(value) != "random_split" or own not in names:
+            continue
+        whole = text.written(value.args[0]) if value.args else ""
+        for built in find_defining(text, whole)[-1:]:
+            words = built.keywords if isinstance(built, ast.Call) else []
+            kept = next((word.value for word in words if word.arg == name), None)
+            if kept is None or text.written(kept) == text.written(statement.value):
+                continue
+            others = " and ".join(f"`{other}`" for other in names if other != own)
+            message = (
+                f"`{own}` is a part of `{whole}`, so this also replaces the `{name}` of"
+                f" {others}"
+            )
+            label = f"this `{name}` is never used"
+            yield build_finding(
+                SHARED_TRANSFORM,
+                message,
+                text.span(statement),
+                (text.span(kept), label),
+            )
 
 
 def _is_using(text: SourceText, statement: ast.stmt) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shapewright.analysis.fixes import FixOption, iter_options
+from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.warning_edits import suggest_edits
 from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.program_run import Program

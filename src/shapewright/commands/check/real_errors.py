@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis import state_dicts
 from shapewright.analysis.explanations import explain_failure
-from shapewright.analysis.fixes import FixOption, find_fixes, iter_options
+from shapewright.analysis.fixes import find_fixes
+from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.program_run import Program, fill_lazy_parts, format_shape
 from shapewright.analysis.provenance.call_expressions import find_tensor_names
 from shapewright.commands.check.fixes import LOAD, Overlay, Tried, summarise_run

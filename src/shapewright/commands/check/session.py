@@ -16,31 +16,37 @@ from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import (
     GUESSED,
-    FixOption,
     find_fixes,
     fix_error,
     fix_missing_value,
     fix_mistaken_call,
-    iter_options,
 )
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.device_edits import suggest_moves
+from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
     FailedRun,
     build_failed_outline,
     is_refused_after,
 )
+from shapewright.analysis.fixes.sequence_layouts import describe_layout
 from shapewright.analysis.fixes.uncut_losses import describe_decisions
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.missing_values import explain_missing_value
-from shapewright.analysis.mistaken_calls import explain_mistaken_call
+from shapewright.analysis.mistaken_calls import (
+    explain_mistaken_call,
+    explain_unbuilt_class,
+    suggest_built_class,
+)
 from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
+from shapewright.analysis.table_labels import explain_row_label
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check.earlier_hazards import (
     add_causes,
@@ -80,6 +86,7 @@ from shapewright.findings.codes import (
     PROGRAM_ERROR,
     TORCH_ERROR,
     TUPLE_AS_TENSOR,
+    UNPACKED_SIZES,
 )
 from shapewright.findings.finding import Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
@@ -278,13 +285,18 @@ class Session:
                     finding = python_errors.explain_signature(program, finding)
                     finding = explain_mistaken_call(program, finding)
                     finding = explain_missing_value(program, finding)
-                single = describe_single_sample(program, failures[0])
+                finding = explain_unbuilt_class(program, finding)
+                single = describe_single_sample(program, failures[0].op)
                 single = single or describe_decisions(program, failures[0])
+                single = single or describe_layout(program, failures[0])
                 if single is not None:
                     finding = replace(finding, related=(single, *finding.related))
                 hazards = find_hazards_before(program, failures[0])
                 fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
                 options = suggest_for_hazards(program, hazards)
+                options += iter_options(
+                    "value", 0.3, suggest_built_class(program, finding)
+                )
                 options += find_fixes(program, failures[0])
                 if finding.code == TORCH_ERROR:
                     options = [*fix_mistaken_call(program, finding), *options]
@@ -297,7 +309,8 @@ class Session:
             line = place[:2]
             if finding.code == ITEMS_DO_NOT_STACK and place not in known:
                 fresh.append(Told(finding, place))
-                collate = iter_options("load", 1.0, suggest_collate(program, finding))
+                kind = get_collate_kind(finding)
+                collate = iter_options(kind, 1.0, suggest_collate(program, finding))
                 self.tries(program, fresh[-1], list(collate))
                 continue
             if finding.code == MIXED_DEVICES and not (
@@ -330,6 +343,11 @@ class Session:
             shown = explain_missing_value(program, shown)
             shown = explain_list_attribute(program, shown)
             shown = explain_mistaken_call(program, shown)
+            shown = explain_row_label(program, shown)
+            if shown.code == UNPACKED_SIZES:
+                single = describe_single_sample(program, None)
+                first = (single,) if single is not None else ()
+                shown = replace(shown, related=(*first, *shown.related))
             shown = replace(shown, related=_collect_places(program, shown))
             fresh.append(Told(shown, place))
             code = shown.code if shown.code == COLLATED_LIST else finding.code

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from shapewright.analysis.fixes import DECIDED, GUESSED, FixOption
+from shapewright.analysis.fixes import DECIDED, GUESSED
+from shapewright.analysis.fixes.options import FixOption
 from shapewright.analysis.fixes.stand_in_data import (
     is_within,
     make_filter,
@@ -18,8 +19,8 @@ from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 
-OF_ELEMENTS = frozenset({"dtype", "numpy", "storage"})
-"""Kinds of fixes that change no shape."""
+OF_ELEMENTS = frozenset({"dtype", "missing-items", "numpy", "storage"})
+"""Kinds of fixes that change no shape, or leave out items that are none."""
 Crowded = Collection[tuple[str, int]]
 """Lines with several calls that fail by themselves."""
 

@@ -12,7 +12,7 @@ from shapewright.analysis.fixes.warning_edits import suggest_edits
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Tried, list_failures
-from shapewright.findings.codes import CODES
+from shapewright.findings.codes import CODES, SCHEDULER_TOO_LONG
 from shapewright.findings.finding import Finding, Fix
 
 MOST_WARNINGS = 4
@@ -53,7 +53,9 @@ def mend_warnings(trials: WarningTrials, findings: Sequence[Finding]) -> list[Fi
 
 
 def _is_mended(finding: Finding) -> bool:
-    """Return whether a finding is a warning, or one that is an error on a device."""
+    """Return whether a finding is a warning, or an error that ends no run here."""
+    if finding.code == SCHEDULER_TOO_LONG:
+        return True
     return finding.severity != "error" or CODES[finding.code].severity == "warning"
 
 

@@ -66,10 +66,13 @@ def check_items(
     """
     if len(items) < 2:
         return items
-    first = list(_iter_fields(stage, items[0]))
-    fitting = [items[0]]
+    start = next((at for at, item in enumerate(items) if item is not None), 0)
+    first = list(_iter_fields(stage, items[start]))
+    fitting = [items[start]]
     is_told = False
-    for at, item in enumerate(items[1:], 1):
+    for at, item in enumerate(items):
+        if at == start:
+            continue
         other = list(_iter_fields(stage, item))
         unlike = _find_difference(first, other)
         if unlike is None:
@@ -77,7 +80,7 @@ def check_items(
         elif not is_told:
             is_told = True
             field, words = unlike
-            names = [_find_index(picks, place) for place in (0, at)]
+            names = [_find_index(picks, place) for place in (start, at)]
             what = f"items {names[0]} and {names[1]} of the data set cannot be collated"
             what += f" into a batch: {words}"
             if item is None:
@@ -92,7 +95,7 @@ def check_items(
     if is_told and stage.loops:
         stage.engine.replaced.add(stage.loops[-1].place)
     while is_told and len(fitting) < len(items):
-        fitting.append(items[0])
+        fitting.append(items[start])
     return fitting
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import ceil, log
 from types import FunctionType
 from typing import Any
 
@@ -12,6 +13,9 @@ PLANS = {
     "PolynomialLR": "total_iters",
 }
 """The attribute that holds the number of steps, by the class of torch."""
+VANISHING = ("StepLR", "MultiStepLR", "ExponentialLR")
+"""Schedulers that multiply the learning rate again and again."""
+VANISHED = 1e-6
 TOTALS = ("num_training_steps", "total_steps", "max_steps", "total_iters")
 """Words for the number of steps in functions of other libraries."""
 FEWEST = 4
@@ -21,14 +25,30 @@ def find_planned_steps(scheduler: Any) -> int | None:
     """Return the number of steps after which a schedule has reached its end, or None.
 
     Example: 240 for ``CosineAnnealingLR(optimizer, T_max=240)``, and for a `LambdaLR`
-    whose factor falls to 0 at a step 240 that its function reads.
+    whose factor falls to 0 at a step 240 that its function reads. Of a `StepLR`, the
+    step after which the learning rate is a millionth of what it was.
     """
-    name = PLANS.get(type(scheduler).__name__)
+    kind = type(scheduler).__name__
+    if kind in VANISHING:
+        return _find_vanishing(scheduler)
+    name = PLANS.get(kind)
     plan = getattr(scheduler, name, None) if name is not None else None
-    if plan is None and type(scheduler).__name__ == "LambdaLR":
+    if plan is None and kind == "LambdaLR":
         factors = scheduler.lr_lambdas
         plan = _find_end(factors[0]) if factors else None
     return plan if type(plan) is int and plan >= FEWEST else None
+
+
+def _find_vanishing(scheduler: Any) -> int | None:
+    """Return the step after which a rate is at most a millionth of its first value."""
+    gamma = getattr(scheduler, "gamma", None)
+    if not isinstance(gamma, float) or not 0 < gamma < 1:
+        return None
+    times = ceil(log(VANISHED) / log(gamma))
+    if type(scheduler).__name__ == "MultiStepLR":
+        ends = sorted(scheduler.milestones.elements())
+        return ends[times - 1] if len(ends) >= times else None
+    return times * getattr(scheduler, "step_size", 1)
 
 
 def _find_end(factor: Any) -> int | None:

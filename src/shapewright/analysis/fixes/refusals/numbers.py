@@ -11,7 +11,9 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import apply_edits
 from shapewright.program.syntax_nodes import get_called_name
 
-SIZED = operators_with("is_sized_factory", "regroups_dims", "takes_sizes")
+SIZED = operators_with(
+    "is_range_factory", "is_sized_factory", "regroups_dims", "takes_sizes"
+)
 """Calls whose numbers are sizes of a tensor, not of a layer."""
 
 

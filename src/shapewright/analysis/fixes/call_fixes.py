@@ -1,0 +1,307 @@
+"""The fixes for a call that torch refused: those that follow from the call, and those
+that change a word, a name or a number on the lines that led to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes import (
+    common_mistakes,
+    constructors,
+    crop_edits,
+    dtype_edits,
+    index_edits,
+    keywords_and_methods,
+    numbers_and_names,
+    operands,
+    order_edits,
+    other_names,
+    squeeze_edits,
+)
+from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.batch_edits import (
+    add_batch,
+    suggest_batch_of_one,
+)
+from shapewright.analysis.fixes.expanded_operands import suggest_expanded
+from shapewright.analysis.fixes.image_edits import (
+    suggest_channels,
+    suggest_fitting_images,
+)
+from shapewright.analysis.fixes.joined_dims import suggest_other_joined_dim
+from shapewright.analysis.fixes.kept_dims import suggest_kept_size
+from shapewright.analysis.fixes.last_states import (
+    suggest_both_directions,
+    suggest_last_state,
+)
+from shapewright.analysis.fixes.loss_edits import suggest_single_loss
+from shapewright.analysis.fixes.lost_dims import (
+    suggest_other_reduced_dim,
+    suggest_whole_output,
+)
+from shapewright.analysis.fixes.mask_edits import suggest_masks
+from shapewright.analysis.fixes.meant_keywords import (
+    suggest_meant_keywords,
+)
+from shapewright.analysis.fixes.merged_dims import (
+    suggest_merged_dims,
+    suggest_other_merged_dims,
+)
+from shapewright.analysis.fixes.missing_padding import find_padding
+from shapewright.analysis.fixes.norm_edits import move_channels_second
+from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
+from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
+from shapewright.analysis.fixes.ragged_items import (
+    suggest_turned_items,
+)
+from shapewright.analysis.fixes.sequence_layouts import (
+    suggest_batch_first_of_stack,
+    suggest_total_length,
+)
+from shapewright.analysis.fixes.shape_reads import suggest_other_shape_dim
+from shapewright.analysis.fixes.shortcuts import (
+    suggest_shortcut,
+    suggest_shortcut_condition,
+)
+from shapewright.analysis.fixes.state_edits import (
+    suggest_fewer_layers,
+    suggest_second_direction,
+)
+from shapewright.analysis.fixes.suspect_lines import find_suspects
+from shapewright.analysis.fixes.target_edits import (
+    suggest_flat_target,
+    suggest_shifted_target,
+)
+from shapewright.analysis.fixes.upsampled_sizes import (
+    suggest_all_output_paddings,
+    suggest_fitting_output_padding,
+    suggest_output_padding,
+    suggest_output_size,
+    suggest_resized_map,
+    suggest_target_size,
+)
+from shapewright.analysis.fixes.window_edits import (
+    suggest_adaptive_pooling,
+    suggest_global_pooling,
+    suggest_kernel_numbers,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.table_labels import (
+    suggest_one_column,
+    suggest_shifted_codes,
+)
+from shapewright.findings.codes import (
+    CHANNELS_LAST,
+    KERNEL_TOO_LARGE,
+    MISSING_TRANSPOSE,
+    NOT_FLATTENED,
+    WRONG_RANK,
+)
+from shapewright.operators.failed_calls import Failure
+
+OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
+"""Codes that say how an operand is to be changed."""
+
+
+def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
+    """Yield fixes that follow from the failing call itself."""
+    ordered = order_edits.fix_order(program, failure, sure=True)
+    yield from iter_options(
+        "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
+    )
+    yield from iter_options("order", 0.9, suggest_shifted_target(program, failure))
+    yield from iter_options("order", 1.3, move_channels_second(program, failure))
+    yield from iter_options("layout", 1.2, suggest_masks(program, failure))
+    yield from iter_options("rank", 0.9, suggest_flat_target(program, failure))
+    yield from iter_options(
+        "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
+    )
+    yield from iter_options("expanded", 1.1, suggest_expanded(program, failure))
+    yield from iter_options(
+        "layout", 1.9, keywords_and_methods.suggest_batch_first(program, failure)
+    )
+    stacked = suggest_batch_first_of_stack(program, failure)
+    yield from iter_options("layout", 0.9, stacked)
+    longest = suggest_total_length(program, failure)
+    yield from iter_options("padded", 0.7, longest)
+    yield from iter_options("row", 0.7, suggest_one_column(program, failure))
+    yield from iter_options("numpy", 0.8, operands.fix_for_numpy(program, failure))
+    lost = squeeze_edits.fix_lost_batch(program, program.trace.ops[failure.op])
+    yield from iter_options("squeeze", 0.9, lost)
+    yield from iter_options("size", 1.0, suggest_target_size(program, failure))
+    meant = suggest_meant_keywords(program, failure)
+    yield from iter_options("meant", 0.7, meant)
+    turned_items = suggest_turned_items(program, failure)
+    yield from iter_options("turned-items", 0.8, turned_items)
+    codes = suggest_shifted_codes(program, failure)
+    yield from iter_options("codes", 0.7, codes)
+    read = suggest_other_shape_dim(program, failure)
+    yield from iter_options("read", 1.1, read)
+    whole_size = suggest_output_size(program, failure)
+    yield from iter_options("size", 0.95, whole_size)
+    yield from iter_options("size", 1.25, suggest_resized_map(program, failure))
+    padded = keywords_and_methods.fix_padded_sequence(program, failure)
+    yield from iter_options("padded", 0.9, padded)
+    yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
+    shared = dtype_edits.fix_shared_dtype(program, failure)
+    yield from iter_options("dtype", 0.95, shared)
+    yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
+    yield from iter_options(
+        "turned", 1.4, numbers_and_names.suggest_orders(program, failure, True)
+    )
+    yield from iter_options("order", 1.5, ordered)
+    yield from iter_options(
+        "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
+    )
+    product = order_edits.suggest_swapped_product(program, failure)
+    yield from iter_options("order", 0.8, product)
+    laid = order_edits.suggest_view_order(program, failure)
+    yield from iter_options("order", 1.0, laid)
+    of_maker = dtype_edits.suggest_dtype_where_made(program, failure)
+    yield from iter_options("made-dtype", 0.9, of_maker)
+    transposed = order_edits.suggest_transposed_weight(program, failure)
+    yield from iter_options("order", 1.1, transposed)
+    fewer = suggest_fewer_layers(program, failure)
+    yield from iter_options("state", 1.3, fewer)
+    second = suggest_second_direction(program, failure)
+    yield from iter_options("directions", 1.5, second)
+    last = suggest_last_state(program, failure)
+    yield from iter_options("last-state", 0.8, last)
+    both = suggest_both_directions(program, failure)
+    yield from iter_options("last-state", 0.8, both)
+    unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
+    yield from iter_options("unread", 0.9, unread)
+    reduced = suggest_other_reduced_dim(program, failure)
+    yield from iter_options("reduced", 1.0, reduced)
+    padding, is_forgotten = find_padding(program, failure)
+    yield from iter_options("padding", 0.85 if is_forgotten else 1.15, padding)
+    merged = suggest_merged_dims(program, failure)
+    yield from iter_options("merged", 1.05, merged)
+    others = suggest_other_merged_dims(program, failure)
+    yield from iter_options("merged", 0.9, others)
+    kept = suggest_kept_size(program, failure)
+    yield from iter_options("kept", 0.95, kept)
+    joined = suggest_other_joined_dim(program, failure)
+    yield from iter_options("joined", 1.6, joined)
+    whole = suggest_whole_output(program, failure)
+    yield from iter_options("whole", 1.4, whole)
+    yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
+    condition = suggest_shortcut_condition(program, failure)
+    yield from iter_options("shortcut", 1.0, condition)
+    yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
+    yield from iter_options("window", 1.7, suggest_adaptive_pooling(program, failure))
+    yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
+    yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
+    images = suggest_fitting_images(program, failure)
+    yield from iter_options("size", 1.3, images)
+    yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
+    smaller = suggest_fitting_output_padding(program, failure)
+    yield from iter_options("size", 0.9, smaller)
+    paddings = suggest_all_output_paddings(program, failure)
+    yield from iter_options("size", 1.25, paddings)
+    yield from iter_options(
+        "family", 1.8, common_mistakes.suggest_family_fixes(program, failure)
+    )
+    unmet = failure.unmet
+    turned = unmet is not None and unmet.code in OF_OPERANDS
+    cost = 3.5 if turned else 2.0
+    if unmet is None or unmet.code != CHANNELS_LAST:
+        # Another size would make room for channels where the data has none.
+        yield from iter_options(
+            "consumer", cost, constructors.fix_consumer(program, failure)
+        )
+        yield from iter_options(
+            "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
+        )
+    yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
+    yield from iter_options("created", 0.9, suggest_channels(program, failure))
+    yield from iter_options("batch", 1.3, add_batch(program, failure))
+    yield from iter_options(
+        "view", 1.3, numbers_and_names.fix_view_size(program, failure)
+    )
+    single_loss = suggest_single_loss(program, failure)
+    yield from iter_options("rank", 0.7, single_loss)
+    factors = numbers_and_names.suggest_swapped_factors(program, failure)
+    yield from iter_options("turned", 0.8, factors)
+    yield from iter_options("table", 2.0, index_edits.fix_table(program, failure))
+    yield from iter_options(
+        "table", 2.0, index_edits.fix_indexed_tensor(program, failure)
+    )
+    yield from iter_options(
+        "ignored", 2.1, index_edits.suggest_ignored_class(program, failure)
+    )
+    yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
+    yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
+    masks = common_mistakes.swap_mask_dims(program, failure)
+    yield from iter_options("turned", 3.6, masks)
+    yield from iter_options("left-out", 2.8, operands.drop_norm(program, failure))
+    yield from iter_options("dim", 2.2, numbers_and_names.fix_dims(program, failure))
+    yield from iter_options(
+        "created", 2.4, created.fix_created_tensor(program, failure)
+    )
+    yield from iter_options(
+        "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)
+    )
+    part = crop_edits.suggest_fitting_part(program, failure)
+    yield from iter_options("larger", 1.2, part)
+    yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
+    of_rank = unmet is not None and unmet.code == WRONG_RANK
+    if failure.error != "IndexError" or of_rank:
+        cost = 1.7 if turned else 3.0
+        yield from iter_options("rank", cost, operands.fix_rank(program, failure))
+    yield from iter_options("name", 3.2, other_names.replace_tensors(program, failure))
+    yield from iter_options(
+        "producer", 3.4, constructors.fix_producer(program, failure)
+    )
+    yield from iter_options(
+        "operands", 3.6, numbers_and_names.swap_operands(program, failure)
+    )
+
+
+FUSED = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
+"""Kernels of evaluation; a flag that turns them off repairs nothing that they need."""
+
+
+def find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
+    """Yield fixes that change a word, name or number on the lines that led
+    to the call.
+    """
+    lines = find_suspects(program, failure)
+    yield from iter_options(
+        "keyword", 3.0, keywords_and_methods.suggest_keywords(program, lines)
+    )
+    yield from iter_options(
+        "flattened", 1.9, operands.suggest_flatten_dim(program, lines)
+    )
+    yield from iter_options(
+        "copied", 3.2, keywords_and_methods.copy_settings(program, lines)
+    )
+    if not program.trace.ops[failure.op].name.endswith(FUSED):
+        flags = keywords_and_methods.suggest_flags(program, lines)
+        if failure.unmet is not None and failure.unmet.code == KERNEL_TOO_LARGE:
+            flags = (fix for fix in flags if "ceil_mode" not in fix.message)
+        yield from iter_options("flag", 4.1, flags)
+    yield from iter_options(
+        "squeeze", 3.0, squeeze_edits.suggest_squeeze_dim(program, lines)
+    )
+    yield from iter_options(
+        "dropped", 3.3, keywords_and_methods.drop_methods(program, lines)
+    )
+    yield from iter_options(
+        "method", 3.5, keywords_and_methods.suggest_methods(program, lines[:1])
+    )
+    yield from iter_options(
+        "number", 4.0, numbers_and_names.fix_numbers(program, failure, lines)
+    )
+    yield from iter_options(
+        "swapped", 4.0, numbers_and_names.swap_arguments(program, lines)
+    )
+    yield from iter_options("argument", 4.2, other_names.replace_names(program, lines))
+    yield from iter_options(
+        "larger?", 4.6, crop_edits.fix_larger_tensor(program, failure, False)
+    )
+    yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
+    unsure = order_edits.fix_order(program, failure, sure=False)
+    yield from iter_options("order?", 5.0, unsure)

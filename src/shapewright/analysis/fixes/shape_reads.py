@@ -1,0 +1,92 @@
+"""Sizes that are read from another dim: `x.shape[1]` for `x.shape[0]`, `B, T = x.shape`
+for `T, B = x.shape`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.constructors import find_size_pairs
+from shapewright.analysis.fixes.suspect_lines import (
+    find_suspects,
+    iter_named_facts,
+    iter_nodes_on,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_shape_owner
+
+
+def suggest_other_shape_dim(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the dim of a tensor that has the size which a call needs, where the size
+    that it got was read from another dim of that tensor.
+    """
+    pairs = {
+        frozenset(pair) for pair in find_size_pairs(program, failure) if 1 not in pair
+    }
+    if not pairs:
+        return
+    op = program.trace.ops[failure.op]
+    lines = find_suspects(program, failure)
+    for text, node in iter_nodes_on(program, lines, ast.Subscript, ast.Call):
+        read = _get_read(node)
+        if read is None:
+            continue
+        owner, place, dim = read
+        fact = iter_named_facts(program, op, text, node).get(text.written(owner))
+        if fact is None or not -len(fact.shape) <= dim < len(fact.shape):
+            continue
+        size = fact.shape[dim]
+        for other, wanted in enumerate(fact.shape):
+            if frozenset((size, wanted)) in pairs and size != wanted:
+                new = other if dim >= 0 else other - len(fact.shape)
+                yield _replace_dim(text, node, place, new)
+    for text, node in iter_nodes_on(program, lines, ast.Attribute, ast.Call):
+        statement = text.parent(node)
+        if isinstance(statement, ast.Assign) and statement.value is node:
+            yield from _swap_names(text, statement)
+
+
+def _get_read(node: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:
+    """Return `x`, the place of the dim and the dim of `x.shape[1]` or `x.size(1)`."""
+    if isinstance(node, ast.Subscript):
+        owner, place = get_shape_owner(node.value), node.slice
+    elif isinstance(node, ast.Call) and len(node.args) == 1:
+        owner, place = get_shape_owner(node), node.args[0]
+    else:
+        return None
+    dim = evaluate_whole_number(place, SIGNED)
+    return (owner, place, dim) if owner is not None and dim is not None else None
+
+
+def _replace_dim(text: SourceText, node: ast.expr, place: ast.expr, dim: int) -> Fix:
+    """Return the fix that reads another dim."""
+    written, old = join_lines(text.written(node)), text.written(place)
+    head = written[: len(written) - len(old) - 1]
+    shown = f"{head}{dim}{written[-1]}"
+    return Fix("fits", f"`{shown}`", (Edit(text.span(place), str(dim)),))
+
+
+def _swap_names(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:
+    """Suggest two names of `batch, length, features = x.shape` in the other order."""
+    target = statement.targets[0]
+    owner = get_shape_owner(statement.value)
+    if owner is None or not isinstance(target, ast.Tuple) or len(target.elts) < 2:
+        return
+    names = target.elts
+    for at in range(len(names) - 1):
+        first, second = text.written(names[at]), text.written(names[at + 1])
+        if first == second:
+            continue
+        written = [text.written(name) for name in names]
+        written[at], written[at + 1] = second, first
+        edits = (
+            Edit(text.span(names[at]), second),
+            Edit(text.span(names[at + 1]), first),
+        )
+        shown = f"{', '.join(written)} = {text.written(statement.value)}"
+        yield Fix("fits", f"`{join_lines(shown)}`", edits)

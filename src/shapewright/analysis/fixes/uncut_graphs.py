@@ -1,0 +1,202 @@
+"""Edits for a graph that was cut before it reached anything trainable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.lost_graphs import (
+    find_copy,
+    write_without_numpy,
+)
+from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.unconnected_parts import (
+    suggest_used_head,
+)
+from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_loss
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    get_last_line,
+)
+
+CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
+"""Methods without which a tensor has its graph."""
+
+
+def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest to leave out the call that took a graph away."""
+    yield from suggest_scores_for_loss(history.program, cause)
+    program, cut = history.program, cause.other
+    text_and_node = program.node(cut.span) if cut is not None else None
+    if any(place_note.message.startswith("`torch.") for place_note in cause.related):
+        yield from _suggest_enabling(history, cause)
+    for related in cause.related:
+        yield from _suggest_without_block(program, related.span)
+    if text_and_node is None or cut is None:
+        return
+    text, node = text_and_node
+    if isinstance(node, ast.Compare):
+        yield _read_scores(text, node)
+    name = cut.name.rpartition(".")[2]
+    if name == "data" and isinstance(node, ast.Attribute):
+        span = text.span(node)
+        inner = text.span(node.value)
+        edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
+        yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
+    for related in cause.related:
+        copied = program.call_at(related.span)
+        if copied is not None:
+            yield from _suggest_tensors_for_arrays(*copied)
+    if isinstance(node, ast.Call) and get_called_name(node) == "state_dict":
+        yield _read_parameters(text, node)
+        return
+    if isinstance(node, ast.Call) and cause.names:
+        new = cause.names[0].removesuffix(".item()")
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    if name in CUTTING:
+        inner, span = text.span(node.func.value), text.span(node)
+        edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
+        yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
+
+
+def _read_scores(text: SourceText, node: ast.Compare) -> Fix:
+    """Return `probs` for `(probs > 0.5).float()`, which has no gradient."""
+    place: ast.expr = node
+    method, call = text.parent(node), None
+    if isinstance(method, ast.Attribute) and method.attr in ("float", "double", "int"):
+        call = text.parent(method)
+    if isinstance(call, ast.Call):
+        place = call
+    new = text.written(node.left)
+    return Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place), new),))
+
+
+def _read_parameters(text: SourceText, node: ast.Call) -> Fix:
+    """Return `dict(model.named_parameters())` for `model.state_dict()`, whose tensors
+    have no graph.
+    """
+    func, around = node.func, text.parent(node)
+    owner = text.written(func.value) if isinstance(func, ast.Attribute) else ""
+    new = f"{owner}.named_parameters()"
+    call = text.parent(around)
+    if isinstance(around, ast.Attribute) and around.attr == "items":
+        place = call if isinstance(call, ast.Call) else node
+        return Fix("fits", f"`{new}`", (Edit(text.span(place), new),))
+    if not isinstance(around, ast.Call):
+        new = f"dict({new})"
+    return Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _suggest_tensors_for_arrays(text: SourceText, node: ast.Call) -> Iterator[Fix]:
+    """Suggest the tensors themselves in all calls like one that makes them anew of
+    arrays: `out[kept]` for `torch.from_numpy(out.data.numpy()[kept])`, with what is
+    around it, which may cut the graph as well, or in its place alone.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    whole, alone, first = [], [], ""
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or find_copy(call) is not call:
+            continue
+        if text.around(call, *FUNCTIONS) is not scope:
+            continue
+        new = write_without_numpy(text, call.args[0])
+        statement = text.statement_of(call)
+        if new and text.written(call.func) == text.written(node.func):
+            first = first or new
+            alone.append(Edit(text.span(call), new))
+            value = statement.value if isinstance(statement, ast.Assign) else call
+            whole.append(Edit(text.span(value), new))
+    for edits in (whole, alone):
+        if edits:
+            yield Fix("fits", f"`{join_lines(first)}`", tuple(edits))
+
+
+def _get_end(span: Span) -> tuple[int, int]:
+    """Return the line and column at which a span ends."""
+    return span.end_line, span.end_column
+
+
+def _suggest_enabling(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `@torch.enable_grad()` for the function that goes backward, if another
+    one runs it without gradients.
+    """
+    text_and_statement = history.find_text(cause.failing.span)
+    if text_and_statement is None:
+        return
+    text, statement = text_and_statement
+    function = text.around(statement, ast.FunctionDef)
+    own = function is not None and any(
+        function.lineno <= place_note.span.line <= get_last_line(function)
+        or place_note.span.line in [d.lineno for d in function.decorator_list]
+        for place_note in cause.related
+        if place_note.span.file == text.file
+        and place_note.message.startswith("`torch.")
+    )
+    if function is not None and not own:
+        new = "@torch.enable_grad()"
+        yield Fix("fits", f"`{new}`", (write_before(text, function, new),))
+
+
+def _suggest_without_block(program: Program, span: Span) -> Iterator[Fix]:
+    """Suggest `torch.enable_grad()` for a `torch.no_grad()` around a computation."""
+    text_and_node = program.node(span)
+    if text_and_node is None:
+        return
+    text, node = text_and_node
+    name = get_called_name(node)
+    if name in ("no_grad", "inference_mode") and isinstance(node, ast.Call):
+        holder = text.parent(node)
+        if isinstance(holder, ast.FunctionDef):
+            line = text.span(node).line
+            edit = Edit(Span(span.file, line, 1, line + 1, 1), "")
+            yield Fix("fits", f"without `@{text.written(node)}`", (edit,))
+            return
+        new = "torch.enable_grad()"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest the layer that a new head is to replace, or `requires_grad = True` for
+    parameters that are all frozen.
+    """
+    heads = list(suggest_used_head(history, cause))
+    yield from heads
+    if heads:
+        return
+    for related in cause.related:
+        text_and_node = history.program.node(related.span)
+        if text_and_node is None:
+            continue
+        text, node = text_and_node
+        flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
+        for flag in flags:
+            if flag.value is False:
+                shown = text.written(node).replace("False", "True")
+                yield Fix("fits", f"`{shown}`", (Edit(text.span(flag), "True"),))
+
+
+def suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest to ask for gradients before the forward pass that records them."""
+    text_and_statement = history.find_text(
+        cause.maker.span if cause.maker is not None else None
+    )
+    if text_and_statement is None:
+        return
+    text, statement = text_and_statement
+    for node in ast.walk(statement):
+        called = node.func if isinstance(node, ast.Call) else None
+        name = get_dotted_name(called) if isinstance(called, ast.Name) else ""
+        if name and not name[0].isupper():
+            new = f"{name}.requires_grad_(True)"
+            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))

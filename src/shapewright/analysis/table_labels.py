@@ -1,0 +1,144 @@
+"""Rows of a pandas table that are read by position, where pandas looks up labels: after
+`sample`, `drop` or a split, some positions are no labels. Codes of missing values.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    TARGET_SHAPE,
+)
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+MISSING = re.compile(r"KeyError`?: (\d+)$")
+
+
+def explain_row_label(program: Program, finding: Finding) -> Finding:
+    """Return the finding with its cause, if a row was looked up by a label that the
+    table does not have.
+    """
+    number = MISSING.search(finding.message)
+    places = _find_reads(program, finding)
+    if number is None or places is None:
+        return finding
+    text, reads = places
+    written = join_lines(text.written(reads[0]))
+    message = (
+        f"`{written}` looks up the row with the label {number[1]}, which the table does"
+        " not have: a pandas column is read by its labels, not by position"
+    )
+    return replace(finding, message=message, torch_message=f"KeyError: {number[1]}")
+
+
+def suggest_row_positions(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest `self.users.iloc[i]` for all columns that a statement reads at `i`."""
+    places = _find_reads(program, finding)
+    if places is None:
+        return
+    text, reads = places
+    edits = tuple(Edit(text.span(read.value).end, ".iloc") for read in reads)
+    owner, index = text.written(reads[0].value), text.written(reads[0].slice)
+    yield Fix("fits", f"`{owner}.iloc[{join_lines(index)}]`", edits)
+
+
+def _find_reads(
+    program: Program, finding: Finding
+) -> tuple[SourceText, list[ast.Subscript]] | None:
+    """Return the reads of columns at one index in the statement of a `KeyError`."""
+    torch_message = f"KeyError`: {finding.torch_message.rpartition(': ')[2]}"
+    if not (MISSING.search(finding.message) or MISSING.search(torch_message)):
+        return None
+    text_and_node = program.node(finding.span)
+    if text_and_node is None:
+        return None
+    text, node = text_and_node
+    imports_pandas = any(
+        alias.name.partition(".")[0] == "pandas"
+        for other in text.nodes
+        if isinstance(other, ast.Import)
+        for alias in other.names
+    )
+    if not imports_pandas or not isinstance(node, ast.Subscript):
+        return None
+    if not isinstance(node.slice, ast.Name | ast.Call):
+        return None
+    index = text.written(node.slice)
+    reads = [
+        other
+        for other in ast.walk(text.statement_of(node))
+        if isinstance(other, ast.Subscript)
+        and text.written(other.slice) == index
+        and isinstance(other.value, ast.Name | ast.Attribute)
+        and not text.written(other.value).endswith((".iloc", ".loc"))
+    ]
+    return (text, reads) if reads else None
+
+
+def suggest_shifted_codes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `codes + 1`, and one category more, for the codes of categories, of which
+    pandas gives -1 to a value that is missing.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or unmet.has != -1:
+        return
+    for file in program.trace.sources:
+        text = program.text(file)
+        edits: list[Edit] = []
+        for node in text.nodes if text is not None else ():
+            if text is None or not isinstance(node, ast.Attribute | ast.Call):
+                continue
+            if isinstance(node, ast.Attribute) and node.attr == "codes":
+                edits.append(Edit(text.span(_take_methods(text, node)).end, " + 1"))
+            counted = isinstance(node, ast.Call) and get_called_name(node) == "len"
+            if counted and text.written(node).endswith(".cat.categories)"):
+                edits.append(Edit(text.span(node).end, " + 1"))
+        if edits:
+            yield Fix("fits", "`codes + 1`, for what is missing, too", tuple(edits))
+
+
+def suggest_one_column(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `df["segment"]` for `df[["segment"]]`, a table of one column, where
+    targets have one dim too many.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_TARGETS:
+        return
+    if not any(fact.shape[1:] == (1,) for fact in op.inputs):
+        return
+    for file in program.trace.sources:
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            place = node.slice if isinstance(node, ast.Subscript) else None
+            if text is None or not isinstance(place, ast.List) or len(place.elts) != 1:
+                continue
+            name = place.elts[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                assert isinstance(node, ast.Subscript)
+                new = text.written(name)
+                shown = f"`{text.written(node.value)}[{new}]`"
+                yield Fix("fits", shown, (Edit(text.span(place), new),))
+
+
+OF_TARGETS = frozenset({BROADCAST_MISMATCH, TARGET_SHAPE})
+"""Codes of targets of another number of dims."""
+
+
+def _take_methods(text: SourceText, node: ast.expr) -> ast.expr:
+    """Return an expression with the attributes and calls behind it: `codes.values`."""
+    while True:
+        around = text.parent(node)
+        is_called = isinstance(around, ast.Call) and around.func is node
+        if not isinstance(around, ast.Attribute) and not is_called:
+            return node
+        assert isinstance(around, ast.expr)
+        node = around

@@ -1,0 +1,257 @@
+"""Objects that are not what a call takes: generators for parameters, the report of
+`load_state_dict` for a model, the keys of a batch, a `forward` inside `__init__`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Fix, Related
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    join_lines,
+)
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name, get_last_line
+
+NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required")
+GENERATORS = "one of the params is Module.parameters"
+REPORT = "'_IncompatibleKeys' object has no attribute"
+OBJECTS = "numpy.object_"
+SEVERAL = "only one element tensors can be converted"
+KEYS = "'str' object has no attribute"
+INPUTS = re.compile(r"Sequential\.forward\(\) takes 2 positional arguments but (\d+)")
+
+Cause = tuple[str, tuple[Related, ...], tuple[Fix, ...]]
+"""A sentence, the places that belong to it, and the edits."""
+
+
+def explain_wrong_object(
+    program: Program, text: SourceText, node: ast.AST, messages: str
+) -> Cause | None:
+    """Return why an object is not what a line takes it for, or None."""
+    missing = NO_FORWARD.search(messages)
+    if missing is not None:
+        return _explain_nested_forward(program, missing[1])
+    if REPORT in messages:
+        return _explain_report(text)
+    if KEYS in messages:
+        return _explain_keys(text, node)
+    if not isinstance(node, ast.Call):
+        return None
+    if GENERATORS in messages:
+        return _explain_generators(text, node)
+    if OBJECTS in messages:
+        return _explain_objects(text, node)
+    if SEVERAL in messages:
+        return _explain_several(text, node)
+    if INPUTS.search(messages) is not None:
+        return _explain_inputs(text, node)
+    return None
+
+
+def _explain_nested_forward(program: Program, name: str) -> Cause | None:
+    """Explain a `forward` that is indented into another method."""
+    for file in program.trace.sources:
+        text = program.text(file)
+        for _, kind in text.definitions(name) if text is not None else ():
+            for method in getattr(kind, "body", []):
+                for node in ast.walk(method):
+                    if not isinstance(node, ast.FunctionDef) or node is method:
+                        continue
+                    if text is None or node.name != "forward":
+                        continue
+                    inside = getattr(method, "name", "")
+                    message = (
+                        f"`forward` of `{name}` stands inside its `{inside}`: it is"
+                        " indented one level too far"
+                    )
+                    begin, end = node.lineno, get_last_line(node)
+                    by = node.col_offset - method.col_offset
+                    rows = text.lines[begin - 1 : end]
+                    moved = "\n".join(row[by:] if row.strip() else row for row in rows)
+                    span = Span(text.file, begin, 1, end, len(rows[-1]) + 1)
+                    head = Span(text.file, begin, node.col_offset + 1, begin, 2)
+                    related = (Related(head, "it is defined here"),)
+                    fix = Fix(
+                        "fits", f"`forward` beside `{inside}`", (Edit(span, moved),)
+                    )
+                    return message, related, (fix,)
+    return None
+
+
+def _explain_report(text: SourceText) -> Cause | None:
+    """Explain `model = model.load_state_dict(state)`, which is no model."""
+    for node in text.nodes:
+        value = node.value if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or not isinstance(value, ast.Call):
+            continue
+        if get_called_name(value) == "load_state_dict":
+            name, written = text.written(node.targets[0]), text.line_of(value)
+            message = (
+                f"`{name}` is what `load_state_dict` returns, a report of keys: the"
+                " weights are loaded in place"
+            )
+            related = (Related(text.span(node), "it is set here"),)
+            edit = Edit(text.span(node), text.written(value))
+            return message, related, (Fix("fits", f"`{written}`", (edit,)),)
+    return None
+
+
+def _explain_generators(text: SourceText, call: ast.Call) -> Cause | None:
+    """Explain a list of generators where an optimizer takes a list of parameters."""
+    first = call.args[0] if call.args else None
+    values = [first, *(find_defining(text, text.written(first)) if first else ())]
+    for value in values:
+        if not isinstance(value, ast.List | ast.Tuple):
+            continue
+        parts = [part for part in value.elts if get_called_name(part) == "parameters"]
+        if not parts:
+            continue
+        edits = tuple(Edit(text.span(part).start, "*") for part in parts)
+        new = ", ".join(
+            f"*{text.written(part)}" if part in parts else text.written(part)
+            for part in value.elts
+        )
+        message = (
+            f"`{text.line_of(value)}` is a list of generators: an optimizer takes the"
+            " parameters themselves, or a dict for each group"
+        )
+        related = (Related(text.span(value), "the list is made here"),)
+        return message, related, (Fix("fits", f"`[{join_lines(new)}]`", edits),)
+    return None
+
+
+def _explain_objects(text: SourceText, call: ast.Call) -> Cause | None:
+    """Explain an array of objects, as a table with columns of several kinds gives."""
+    value = call.args[0] if call.args else None
+    if value is None:
+        return None
+    name = text.line_of(value)
+    sources = find_defining(text, name) if isinstance(value, ast.Name) else []
+    fixes = [
+        Fix(
+            "fits",
+            f"`{text.line_of(place)}{CAST}`",
+            (Edit(text.span(place).end, CAST),),
+        )
+        for place in [*sources[-1:], value]
+    ]
+    message = (
+        f"`{name}` is an array of objects: its table has columns of several kinds, such"
+        " as truths beside numbers, or texts"
+    )
+    related = tuple(
+        Related(text.span(s), f"`{name}` is set here") for s in sources[-1:]
+    )
+    return message, related, tuple(fixes)
+
+
+CAST = '.astype("float32")'
+
+
+def _explain_several(text: SourceText, call: ast.Call) -> Cause | None:
+    """Explain `torch.tensor(states)` of a tuple of tensors."""
+    if get_called_name(call) not in ("tensor", "as_tensor") or len(call.args) != 1:
+        return None
+    if call.keywords:
+        return None
+    written = text.written(call.args[0])
+    message = (
+        f"`{join_lines(written)}` holds tensors of several numbers: they are stacked"
+    )
+    new = f"torch.stack({written})"
+    if isinstance(call.args[0], ast.GeneratorExp):
+        return None
+    fix = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+    return message, (), (fix,)
+
+
+def _explain_inputs(text: SourceText, call: ast.Call) -> Cause | None:
+    """Explain an `nn.Sequential` of blocks that is given two tensors."""
+    name = text.line_of(call.func)
+    attribute = name.rpartition(".")[2]
+    for value in find_defining(text, attribute):
+        if not isinstance(value, ast.Call) or get_called_name(value) != "Sequential":
+            continue
+        message = (
+            f"`{name}` is an `nn.Sequential`, which hands one tensor to each layer"
+        )
+        related = (Related(text.span(value), "it is built here"),)
+        fixes = _iter_loops(text, call, value)
+        return message, related, tuple(fixes)
+    return None
+
+
+def _iter_loops(text: SourceText, call: ast.Call, built: ast.Call) -> Iterator[Fix]:
+    """Yield a list of modules, and the loop over it in place of the call."""
+    statement = text.statement_of(call)
+    if not isinstance(statement, ast.Assign) or statement.value is not call:
+        return
+    target, first = text.written(statement.targets[0]), text.written(call.args[0])
+    if target != first:
+        return
+    maker = text.written(built.func).replace("Sequential", "ModuleList")
+    items = [text.written(item) for item in built.args]
+    starred = len(items) == 1 and items[0].startswith("*")
+    layers = items[0][1:] if starred else f"[{', '.join(items)}]"
+    rest = ", ".join(text.written(item) for item in call.args)
+    indent = text.lines[statement.lineno - 1][: statement.col_offset]
+    name = text.written(call.func)
+    loop = f"for block in {name}:\n{indent}    {target} = block({rest})"
+    edits = (
+        Edit(text.span(built), f"{maker}({layers})"),
+        Edit(text.span(statement), loop),
+    )
+    yield Fix("fits", f"`{maker}` and `for block in {name}:`", edits)
+
+
+def _explain_keys(text: SourceText, node: ast.AST) -> Cause | None:
+    """Explain names that were given the keys of a batch, which is a dict."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    loop = text.around(node, ast.For)
+    target = loop.target if loop is not None else None
+    pair = target
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        inner = target.elts[1]
+        pair = inner if isinstance(inner, ast.Tuple) else target
+    if loop is None or not isinstance(pair, ast.Tuple):
+        return None
+    own = [text.written(name) for name in pair.elts]
+    if not names & set(own):
+        return None
+    keys = next(_iter_keys(text, len(own)), None)
+    message = (
+        f"`{', '.join(own)}` are the keys of the batch, which is a dict: a loop over a"
+        " dict gives its keys"
+    )
+    if keys is None:
+        return message, (Related(text.span(pair), "they are unpacked here"),), ()
+    indent = text.lines[loop.body[0].lineno - 1][: loop.body[0].col_offset]
+    values = ", ".join(f'batch["{key}"]' for key in keys)
+    first = loop.body[0]
+    start = Span(text.file, first.lineno, 1, first.lineno, 1)
+    edits = (
+        Edit(text.span(pair), "batch"),
+        Edit(start, f"{indent}{', '.join(own)} = {values}\n"),
+    )
+    shown = f"`{', '.join(own)} = {values}`"
+    related = (Related(text.span(pair), "they are unpacked here"),)
+    return message, related, (Fix("fits", shown, edits),)
+
+
+def _iter_keys(text: SourceText, count: int) -> Iterator[list[str]]:
+    """Yield the keys of the dicts that data sets return, of as many items."""
+    for _, function in text.functions("__getitem__"):
+        for node in ast.walk(function):
+            value = node.value if isinstance(node, ast.Return) else None
+            if isinstance(value, ast.Dict) and len(value.keys) == count:
+                yield [
+                    str(key.value)
+                    for key in value.keys
+                    if isinstance(key, ast.Constant)
+                ]
