@@ -15,8 +15,10 @@ SOURCE = str(HERE.parents[1] / "src")
 KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"))
 """The posts whose mistake is found, each with the libraries that it needs."""
 
+MARKS = dict.fromkeys(("usual", "usual_2", "usual_3"), pytest.mark.zoo)
+"""Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has."""
 POSTS = [
-    pytest.param(name, marks=pytest.mark.long)
+    pytest.param(name, marks=MARKS.get(name.partition("/")[0], pytest.mark.long))
     for name, needs in KNOWN.items()
     if not set(needs) - {"einops"}  # the rest is measured, where the libraries are
 ]
@@ -35,7 +37,10 @@ def test_every_post_has_its_files_and_label() -> None:
         "wave9": 26,
         "wave10": 26,
         "wave11": 24,
-        "wave12": 16,
+        "wave12": 28,
+        "usual": 36,
+        "usual_2": 30,
+        "usual_3": 24,
     }
     for wave, count in counts.items():
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]
