@@ -73,7 +73,7 @@ def suggest_keywords_on(program: Program, lines: list[Line]) -> Iterator[Fix]:
 def _list_parameters(text: SourceText, call: ast.Call) -> Sequence[str]:
     """Return the parameters of what is called, by position; empty if unknown."""
     name = get_last_name(call.func)
-    for _, definition in text.definitions(name):
+    for _, definition in text.definitions(name) if name else ():
         function: ast.AST | None = definition
         if isinstance(definition, ast.ClassDef):
             methods = (n for n in definition.body if isinstance(n, ast.FunctionDef))

@@ -109,7 +109,7 @@ def _is_multiplied(maker: Op) -> bool:
     they miss is then a row that an odd size lost, not a padding of the layer.
     """
     pairs = zip(maker.outputs[0].shape[2:], maker.inputs[0].shape[2:], strict=False)
-    return all(after % before == 0 for after, before in pairs)
+    return all(before and after % before == 0 for after, before in pairs)
 
 
 def _is_called_itself(program: Program, maker: Op) -> bool:

@@ -22,13 +22,13 @@ def find_scores_as_probabilities(scene: HazardContext) -> Iterator[Finding]:
         span = call.op.span
         if span is None or span in seen or not call.op.inputs:
             continue
+        seen.add(span)  # the first call at a place reads what it was given
         text_and_call = scene.program.call_at(span)
         if text_and_call is None:
             continue
         text, node = text_and_call
         if get_called_name(node) not in DISTRIBUTIONS:
             continue
-        seen.add(span)  # the first call in it reads what it was given
         value = get_probabilities(node)
         maker = find_value_maker(scene, call.op.inputs[0])
         if value is None or maker is None or maker.name not in LINEAR:

@@ -77,15 +77,17 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
 def _find_held_parameters(scene: HazardContext) -> Iterator[Finding]:
     """Find parameters in a dict or list of a module, which does not register them."""
     seen: set[tuple[str, int]] = set()
+    places: set[Span] = set()
     for call in scene.calls:
         span = call.op.span
-        if span is None or not any(
+        if span is None or span in places or not any(
             fact.requires_grad
             and fact.is_leaf
             and fact.tensor not in scene.program.states
             for fact in call.op.inputs
         ):
             continue
+        places.add(span)
         text_and_node = scene.program.node(span)
         if text_and_node is None:
             continue
