@@ -80,11 +80,15 @@ def _find_held_parameters(scene: HazardContext) -> Iterator[Finding]:
     places: set[Span] = set()
     for call in scene.calls:
         span = call.op.span
-        if span is None or span in places or not any(
-            fact.requires_grad
-            and fact.is_leaf
-            and fact.tensor not in scene.program.states
-            for fact in call.op.inputs
+        if (
+            span is None
+            or span in places
+            or not any(
+                fact.requires_grad
+                and fact.is_leaf
+                and fact.tensor not in scene.program.states
+                for fact in call.op.inputs
+            )
         ):
             continue
         places.add(span)
