@@ -495,6 +495,26 @@ F.mse_loss(net(torch.randn(5, 12, 6)), torch.randn(5, 1)).backward()
 """,
         "`LastStep()`",
     ),
+    "an object that a model returns": (
+        """\
+class EncoderOutput:
+    def __init__(self, state):
+        self.last_hidden_state = state
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return EncoderOutput(self.fc(x))
+
+encoder, drop = Encoder(), nn.Dropout(0.1)
+hidden = encoder(torch.randn(3, 4))
+drop(hidden).sum().backward()
+""",
+        "`hidden.last_hidden_state`",
+    ),
 }
 
 
@@ -541,3 +561,29 @@ F.cross_entropy(out, torch.zeros(5, dtype=torch.long)).backward()
     assert "`torch.sparse.mm` needs as many columns in `graph` (3, 3)" in (
         errors[0].message
     )
+
+
+def test_a_new_head_of_a_model_that_ends_in_a_mean(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+class Body(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+
+    def forward(self, x):
+        return self.conv(x).relu().mean((2, 3))
+
+model = Body()
+for p in model.parameters():
+    p.requires_grad = False
+model.head = nn.Linear(8, 2)
+F.cross_entropy(model(torch.randn(2, 3, 9, 9)), torch.tensor([0, 1])).backward()
+""",
+    )
+    (error,) = (f for f in report.findings if f.severity == "error")
+    assert "`model.head`, set at line 17, is called nowhere" in error.message
+    assert "conv" not in error.message
+    assert not error.fixes

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.missing_gradients import explain_missing_gradient
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.python_error_values import FileValues
 from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Ending
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -75,125 +75,14 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     ending = program.ending or Ending("", messages, {}, {})  # a refused call
     values = FileValues(program, text_and_node[0], ending)
     if NONE.search(messages):
-        return _explain_missing_gradient(values, text_and_node[1])
+        gradient = explain_missing_gradient(values, text_and_node[1])
+        return _Cause(NO_GRADIENT_KEPT, *gradient) if gradient is not None else None
     pair = PAIR.search(messages)
     if pair is not None:
         return _explain_pair(values, text_and_node[1], pair[1])
     if TUPLE.search(messages):
         return _explain_tuple(values, text_and_node[1])
     return None
-
-
-# -- a gradient that was not kept ------------------------------------------------------
-
-
-def _explain_missing_gradient(values: FileValues, node: ast.AST) -> _Cause | None:
-    """Explain `x.grad` that is None."""
-    owner = _find_gradient_owner(node)
-    if owner is None:
-        return None
-    name, text = values.written(owner), values.text
-    fact = values.tensor(owner)
-    maker = None
-    if fact is not None:
-        makers = [
-            op
-            for op in values.program.trace.ops
-            if any(out.tensor == fact.tensor for out in op.outputs)
-        ]
-        maker = makers[-1] if makers else None
-    rebound = _explain_rebound(text, owner, name)
-    if rebound is not None and (fact is None or not fact.requires_grad):
-        return rebound
-    if fact is None or not fact.requires_grad:
-        return None
-    if fact.is_leaf:
-        message = f"`{name}.grad` is None: no backward pass has reached `{name}`"
-        return _Cause(NO_GRADIENT_KEPT, message)
-    call = values.program.node(maker.span) if maker is not None else None
-    written = join_lines(call[0].written(call[1])) if call is not None else ""
-    shown = f"`{written}`" if 0 < len(written) <= 48 else "a call"
-    message = (
-        f"`{name}.grad` is None: `{name}` is the result of {shown}, and torch keeps"
-    )
-    message += " the gradients of leaves only"
-    related: tuple[Related, ...] = ()
-    fixes: list[Fix] = []
-    if call is not None and maker is not None and maker.span is not None:
-        related = (Related(maker.span, f"`{name}` is computed here"),)
-        statement = call[0].statement_of(call[1])
-        where = statement if call[0].file == text.file else None
-        if isinstance(where, ast.Assign):
-            new = f"{name}.retain_grad()"
-            fixes.append(Fix("fits", f"`{new}`", (write_after(text, where, new),)))
-    use = _find_use(text, owner)
-    if use is not None:
-        new = f"{name}.retain_grad()"
-        fixes.append(Fix("fits", f"`{new}`", (write_after(text, use, new),)))
-    return _Cause(NO_GRADIENT_KEPT, message, related, tuple(fixes))
-
-
-def _explain_rebound(text: SourceText, owner: ast.expr, name: str) -> _Cause | None:
-    """Explain a weight that `w = w - lr * w.grad` has put a new tensor in place of."""
-    block = getattr(text.parent(text.statement_of(owner)), "body", [])
-    steps = [
-        statement
-        for statement in block
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.BinOp)
-        and isinstance(statement.value.op, ast.Sub)
-        and text.written(statement.value.left) == text.written(statement.targets[0])
-        and f"{text.written(statement.targets[0])}.grad"
-        in text.written(statement.value.right)
-    ]
-    own = [step for step in steps if text.written(step.targets[0]) == name]
-    if not own:
-        return None
-    written = text.line_of(own[0])
-    message = (
-        f"`{name}.grad` is None: `{written}` made a new tensor, which has no gradient,"
-        f" and gave it the name `{name}`"
-    )
-    related = (Related(text.span(own[0]), "the new tensor is made here"),)
-    edits = [
-        Edit(
-            text.span(step),
-            f"{text.written(step.targets[0])} -= {text.written(step.value.right)}",
-        )
-        for step in steps
-        if isinstance(step.value, ast.BinOp)
-    ]
-    shown = " and ".join(f"`{edit.text}`" for edit in edits)
-    fix = Fix("fits", shown, tuple(edits))
-    return _Cause(NO_GRADIENT_KEPT, message, related, (fix,))
-
-
-def _find_gradient_owner(node: ast.AST) -> ast.expr | None:
-    """Return `x` of the first `x.grad` in an expression."""
-    for expression in ast.walk(node):
-        if isinstance(expression, ast.Attribute) and expression.attr == "grad":
-            return expression.value
-    return None
-
-
-def _find_use(text: SourceText, owner: ast.expr) -> ast.stmt | None:
-    """Return the last statement that assigns what an expression stands for, of its own
-    function if there is one.
-    """
-    name = get_dotted_name(owner)
-    base = owner.value if isinstance(owner, ast.Subscript) else None
-    name = name or (get_dotted_name(base) if base is not None else "")
-    places: list[tuple[bool, int, ast.Assign]] = []
-    scope = text.around(owner, *FUNCTIONS)
-    for node in text.nodes:
-        if isinstance(node, ast.Assign) and node.lineno < owner.lineno:
-            for target in node.targets:
-                names = [get_dotted_name(part) for part in ast.walk(target)
-                         if isinstance(part, ast.Name | ast.Attribute)]  # fmt: skip
-                if name and name in names:
-                    is_own = text.around(node, *FUNCTIONS) is scope
-                    places.append((is_own, node.lineno, node))
-    return max(places, key=lambda place: place[:2])[2] if places else None
 
 
 # -- a tuple in place of a tensor ---------------------------------------------------

@@ -24,6 +24,8 @@ REPORT = "'_IncompatibleKeys' object has no attribute"
 OBJECTS = "numpy.object_"
 SEVERAL = "only one element tensors can be converted"
 KEYS = "'str' object has no attribute"
+SEVERAL_TENSORS = re.compile(r"must be Tensor, not (\w*Output\w*)")
+"""In torch's message about what a model of another library returns."""
 INPUTS = re.compile(r"Sequential\.forward\(\) takes 2 positional arguments but (\d+)")
 
 Cause = tuple[str, tuple[Related, ...], tuple[Fix, ...]]
@@ -43,6 +45,9 @@ def explain_wrong_object(
         return _explain_keys(text, node)
     if not isinstance(node, ast.Call):
         return None
+    output = SEVERAL_TENSORS.search(messages)
+    if output is not None:
+        return _explain_output(text, node, output[1])
     if GENERATORS in messages:
         return _explain_generators(text, node)
     if OBJECTS in messages:
@@ -152,6 +157,25 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Cause | None:
 
 
 CAST = '.astype("float32")'
+
+
+def _explain_output(text: SourceText, call: ast.Call, kind: str) -> Cause | None:
+    """Explain an object with several tensors, as models of `transformers` return it."""
+    value = next((n for n in call.args if isinstance(n, ast.Name)), None)
+    if value is None:
+        return None
+    names = ["last_hidden_state"]
+    if "Pooling" in kind:
+        names.insert(0, "pooler_output")
+    message = (
+        f"`{value.id}` is a `{kind}`, which holds several tensors:"
+        f" {' and '.join(f'`{name}`' for name in names)} among them"
+    )
+    fixes = tuple(
+        Fix("fits", f"`{value.id}.{name}`", (Edit(text.span(value).end, f".{name}"),))
+        for name in names
+    )
+    return message, (), fixes
 
 
 def _explain_several(text: SourceText, call: ast.Call) -> Cause | None:

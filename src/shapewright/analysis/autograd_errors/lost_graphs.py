@@ -181,8 +181,11 @@ def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
     head = find_unused_head(history.program)
     if head is not None:
         line = head.statement.lineno
-        reason = f"`{head.written}`, set at line {line}, is called nowhere: the model"
-        reason += f" ends in `{head.meant}`, which is frozen"
+        reason = f"`{head.written}`, set at line {line}, is called nowhere, and"
+        if head.meant:
+            reason += f" `{head.meant}`, in which the model ends, is frozen"
+        else:
+            reason += " all that the model computes with is frozen"
         label = "the new layer, which no call reads"
         where = head.text.span(head.statement)
         return _GraphEnd(None, reason, label, (head.written,), where)

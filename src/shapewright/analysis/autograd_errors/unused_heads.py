@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shapewright.analysis.program_run import Program
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.record.ops import collect_leaves
 
 LAST = ("Linear", "Conv2d", "Conv1d")
 """Layers that a network ends in."""
@@ -18,7 +19,7 @@ LAST = ("Linear", "Conv2d", "Conv1d")
 @dataclass(frozen=True, slots=True)
 class _UnusedHead:
     """The statement that sets the layer, its name, each place of it, the name that the
-    model reads.
+    model reads, empty if none is known.
     """
 
     text: SourceText
@@ -51,9 +52,8 @@ def find_unused_head(program: Program) -> _UnusedHead | None:
                 for node in text.nodes
                 if isinstance(node, ast.Attribute) and get_dotted_name(node) == written
             ]
-            if meant:
-                new = f"{owner}.{meant}"
-                return _UnusedHead(text, statement, written, new, tuple(places))
+            new = f"{owner}.{meant}" if meant else ""
+            return _UnusedHead(text, statement, written, new, tuple(places))
     return None
 
 
@@ -65,11 +65,20 @@ def _is_layer(node: ast.expr) -> bool:
 
 
 def _find_last_layer(program: Program) -> str:
-    """Return the name, within the model, of the layer whose result it returns."""
+    """Return the name, within the model, of the layer whose result it returns; empty
+    if it returns another thing, such as the mean of a map.
+    """
+    returned = {
+        fact.tensor
+        for call in program.trace.calls
+        if "." not in call.path
+        for fact in collect_leaves([call.output])
+    }
     last = ""
     for call in program.trace.calls:
         if call.class_name in LAST and "." in call.path:
-            last = call.path.partition(".")[2]
+            results = {fact.tensor for fact in collect_leaves([call.output])}
+            last = call.path.partition(".")[2] if results & returned else last
     first, *rest = last.split(".") if last else [""]
     for part in rest:
         first += f"[{part}]" if part.isdigit() else f".{part}"

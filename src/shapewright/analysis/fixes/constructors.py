@@ -9,6 +9,7 @@ from math import lcm
 from shapewright.analysis.causes import NO_SIZES, trace_dim
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.suspect_lines import (
+    find_other_item,
     iter_names_for,
     write_size,
 )
@@ -172,7 +173,7 @@ def change_layer_size(
         constructor = find_constructor(program, module)
         assert constructor is not None
         text, call = constructor
-        shown = written or _find_other_item(program, text, node, new)
+        shown = written or find_other_item(program, text, node, new)
         shown = shown or write_changed_size(text, node, old, new)
         here = replace_argument(text, call, name, node, shown)
         named = any(True for _ in iter_names_for(text, node, new))
@@ -184,39 +185,6 @@ def change_layer_size(
             )
         if not named:
             yield here
-
-
-def _find_other_item(
-    program: Program, text: SourceText, node: ast.expr, size: int
-) -> str:
-    """Return `sizes[2]` for `sizes[1]`, if a layer built in the same function was given
-    it and it has the size; else an empty text.
-    """
-    if not isinstance(node, ast.Subscript):
-        return ""
-    scope, base = text.around(node, *FUNCTIONS), text.written(node.value)
-    for path, built in program.built.items():
-        if built.span.file != text.file:
-            continue
-        for name, argument, value in iter_arguments(program, path):
-            if not isinstance(argument, ast.Subscript):
-                continue
-            if text.written(argument.value) != base:
-                continue
-            known = value if value is not None else _read_inside(program, path, name)
-            if known == size and text.around(argument, *FUNCTIONS) is scope:
-                return text.written(argument)
-    return ""
-
-
-def _read_inside(program: Program, module: str, name: str) -> object:
-    """Return the value that a module's parameter hands on to one of its layers."""
-    for path in program.built:
-        if path.startswith(f"{module}."):
-            for _, argument, value in iter_arguments(program, path):
-                if isinstance(argument, ast.Name) and argument.id == name:
-                    return value
-    return None
 
 
 def _find_outer_argument(

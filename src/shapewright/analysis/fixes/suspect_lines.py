@@ -13,6 +13,7 @@ from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.explanations import find_sides, iter_both_sides
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.provenance.origins import iter_arguments
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining
@@ -287,3 +288,36 @@ def _is_constant_name(text: SourceText, name: str, value: int) -> bool:
         evaluate_whole_number(definition) for definition in find_defining(text, name)
     ]
     return value in known and all(number in (None, value) for number in known)
+
+
+def find_other_item(
+    program: Program, text: SourceText, node: ast.expr, size: int
+) -> str:
+    """Return `sizes[2]` for `sizes[1]`, if a layer built in the same function was given
+    it and it has the size; else an empty text.
+    """
+    if not isinstance(node, ast.Subscript):
+        return ""
+    scope, base = text.around(node, *FUNCTIONS), text.written(node.value)
+    for path, built in program.built.items():
+        if built.span.file != text.file:
+            continue
+        for name, argument, value in iter_arguments(program, path):
+            if not isinstance(argument, ast.Subscript):
+                continue
+            if text.written(argument.value) != base:
+                continue
+            known = value if value is not None else _read_inside(program, path, name)
+            if known == size and text.around(argument, *FUNCTIONS) is scope:
+                return text.written(argument)
+    return ""
+
+
+def _read_inside(program: Program, module: str, name: str) -> object:
+    """Return the value that a module's parameter hands on to one of its layers."""
+    for path in program.built:
+        if path.startswith(f"{module}."):
+            for _, argument, value in iter_arguments(program, path):
+                if isinstance(argument, ast.Name) and argument.id == name:
+                    return value
+    return None

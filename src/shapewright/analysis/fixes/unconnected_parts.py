@@ -17,7 +17,7 @@ from shapewright.findings.finding import Edit, Fix
 def suggest_used_head(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `model.fc` for `model.classifier`, a layer that the model never calls."""
     head = find_unused_head(history.program)
-    if head is None or cause.kind != "frozen":
+    if head is None or not head.meant or cause.kind != "frozen":
         return
     edits = tuple(Edit(head.text.span(node), head.meant) for node in head.places)
     yield Fix("fits", f"`{head.meant}` for `{head.written}`", edits)
