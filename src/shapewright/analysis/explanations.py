@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.causes import find_argument, trace_size_origin
 from shapewright.analysis.collated_lists import explain_collated_list
 from shapewright.analysis.einops_errors import name_letters
+from shapewright.analysis.failure_keys import get_failure_key
 from shapewright.analysis.program_run import Program, as_far_as_known, format_shape
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_names,
@@ -38,7 +38,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Place, Repair
-from shapewright.program.spans import Span, is_installed
+from shapewright.program.spans import is_installed
 from shapewright.record.ops import Fact, Op
 
 PRODUCTS = operators_with("is_product")
@@ -58,60 +58,13 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     for failure in iter_independent_failures(program):
         finding = name_letters(program, explain_failure(program, failure))
         code = "" if failure.of_history else finding.code  # later ones follow
-        op = program.trace.ops[failure.op]
-        key = code, *(_get_index_key(program, failure) or _get_call_key(program, op))
-        maker = (
-            _find_maker_of_dtype(program, failure) if code == DTYPE_MISMATCH else None
-        )
-        if maker is not None:
-            key = code, maker
+        key = code, *get_failure_key(program, failure, code)
         if key in by_call:
             first, failures = by_call[key]
             by_call[key] = replace(first, count=first.count + 1), [*failures, failure]
         else:
             by_call[key] = finding, [failure]
     return list(by_call.values())
-
-
-def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
-    """Return where a tensor of a wrong dtype was made; several calls may read it."""
-    op = program.trace.ops[failure.op]
-    for repair in failure.repairs:
-        if repair.kind == "dtype" and not repair.parameter:
-            maker = program.producers.get(op.inputs[repair.tensor].tensor)
-            if maker is not None and maker.span is not None:
-                return maker.span
-    return None
-
-
-def _get_index_key(program: Program, failure: Failure) -> tuple[object, ...]:
-    """Return a key that all writes beyond the end of a tensor share in a function, as
-    those of the fields of a box in its cell; empty for other failures.
-    """
-    text_and_node = program.node(program.trace.ops[failure.op].span)
-    unmet = failure.unmet
-    if text_and_node is None or unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
-        return ()
-    text, node = text_and_node
-    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
-        return ()
-    scope = text.around(node, ast.FunctionDef)
-    line = scope.lineno if scope is not None else 0
-    return (text.file, line, text.written(node.value))
-
-
-def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
-    """Return a key that equal calls share: the line and where the layer is built, or
-    the call's place.
-
-    Layers that one line builds are the same.
-    """
-    layer = program.layer(op)
-    if layer is None or op.span is None:
-        return (op.span,)
-    built = program.built.get(layer.path)
-    by = built.span if built is not None else strip_numbers(layer.path)
-    return op.span.file, op.span.line, by
 
 
 def explain_failure(program: Program, failure: Failure) -> Finding:
@@ -513,10 +466,3 @@ def _has_guessed_size(
 
 OF_RANK = frozenset({DIM_OUT_OF_RANGE, WRONG_RANK, PERMUTED_DIMS})
 """Codes that tell of dims, whatever their sizes."""
-
-
-def strip_numbers(module: str) -> str:
-    """Replace the numbers in a module's path by `*`, so that equal blocks of a loop
-    compare equal.
-    """
-    return ".".join("*" if part.isdigit() else part for part in module.split("."))

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 
-from shapewright.analysis.explanations import strip_numbers
+from shapewright.analysis.failure_keys import strip_numbers
 from shapewright.analysis.hazards import anew_modules as anew_modules
 from shapewright.analysis.hazards import attention_masks as attention_masks
 from shapewright.analysis.hazards import averaged_weights as averaged_weights

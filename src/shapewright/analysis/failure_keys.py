@@ -1,0 +1,73 @@
+"""What failures share that are told as one finding."""
+
+from __future__ import annotations
+
+import ast
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.spans import Span
+from shapewright.record.ops import Op
+
+
+def get_failure_key(
+    program: Program, failure: Failure, code: str
+) -> tuple[object, ...]:
+    """Return a key that failures of one mistake share: the call that made a tensor of
+    the wrong dtype, the tensor that is written beyond its end, or the call's place.
+    """
+    if code == DTYPE_MISMATCH:
+        maker = _find_maker_of_dtype(program, failure)
+        if maker is not None:
+            return (maker,)
+    op = program.trace.ops[failure.op]
+    return _get_index_key(program, failure) or _get_call_key(program, op)
+
+
+def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
+    """Return where a tensor of a wrong dtype was made; several calls may read it."""
+    op = program.trace.ops[failure.op]
+    for repair in failure.repairs:
+        if repair.kind == "dtype" and not repair.parameter:
+            maker = program.producers.get(op.inputs[repair.tensor].tensor)
+            if maker is not None and maker.span is not None:
+                return maker.span
+    return None
+
+
+def _get_index_key(program: Program, failure: Failure) -> tuple[object, ...]:
+    """Return a key that all writes beyond the end of a tensor share in a function, as
+    those of the fields of a box in its cell; empty for other failures.
+    """
+    text_and_node = program.node(program.trace.ops[failure.op].span)
+    unmet = failure.unmet
+    if text_and_node is None or unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return ()
+    text, node = text_and_node
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
+        return ()
+    scope = text.around(node, ast.FunctionDef)
+    line = scope.lineno if scope is not None else 0
+    return (text.file, line, text.written(node.value))
+
+
+def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
+    """Return a key that equal calls share: the line and where the layer is built, or
+    the call's place.
+
+    Layers that one line builds are the same.
+    """
+    layer = program.layer(op)
+    if layer is None or op.span is None:
+        return (op.span,)
+    built = program.built.get(layer.path)
+    by = built.span if built is not None else strip_numbers(layer.path)
+    return op.span.file, op.span.line, by
+
+
+def strip_numbers(module: str) -> str:
+    """Replace the numbers in a module's path by `*`, so that equal blocks of a loop
+    compare equal.
+    """
+    return ".".join("*" if part.isdigit() else part for part in module.split("."))
