@@ -6,15 +6,12 @@ import ast
 
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.python_error_values import FileValues
-from shapewright.findings.finding import Edit, Fix, Related
+from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
 
-Cause = tuple[str, tuple[Related, ...], tuple[Fix, ...]]
-"""A sentence, the places that belong to it, and the edits."""
 
-
-def explain_missing_gradient(values: FileValues, node: ast.AST) -> Cause | None:
+def explain_missing_gradient(values: FileValues, node: ast.AST) -> Explanation | None:
     """Explain `x.grad` that is None."""
     owner = _find_gradient_owner(node)
     if owner is None:
@@ -36,7 +33,7 @@ def explain_missing_gradient(values: FileValues, node: ast.AST) -> Cause | None:
         return None
     if fact.is_leaf:
         message = f"`{name}.grad` is None: no backward pass has reached `{name}`"
-        return message, (), ()
+        return Explanation(message, (), ())
     call = values.program.node(maker.span) if maker is not None else None
     written = join_lines(call[0].written(call[1])) if call is not None else ""
     shown = f"`{written}`" if 0 < len(written) <= 48 else "a call"
@@ -57,10 +54,12 @@ def explain_missing_gradient(values: FileValues, node: ast.AST) -> Cause | None:
     if use is not None:
         new = f"{name}.retain_grad()"
         fixes.append(Fix("fits", f"`{new}`", (write_after(text, use, new),)))
-    return message, related, tuple(fixes)
+    return Explanation(message, related, tuple(fixes))
 
 
-def _explain_rebound(text: SourceText, owner: ast.expr, name: str) -> Cause | None:
+def _explain_rebound(
+    text: SourceText, owner: ast.expr, name: str
+) -> Explanation | None:
     """Explain a weight that `w = w - lr * w.grad` has put a new tensor in place of."""
     block = getattr(text.parent(text.statement_of(owner)), "body", [])
     steps = [
@@ -92,7 +91,7 @@ def _explain_rebound(text: SourceText, owner: ast.expr, name: str) -> Cause | No
     ]
     shown = " and ".join(f"`{edit.text}`" for edit in edits)
     fix = Fix("fits", shown, tuple(edits))
-    return message, related, (fix,)
+    return Explanation(message, related, (fix,))
 
 
 def _find_gradient_owner(node: ast.AST) -> ast.expr | None:

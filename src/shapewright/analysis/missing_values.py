@@ -8,13 +8,13 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shapewright.analysis.missing_gradients import explain_missing_gradient
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.python_error_values import FileValues
 from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
-from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
@@ -35,28 +35,12 @@ PAIR = re.compile(r"torch\.return_types\.(\w+)")
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """Why a value is missing: a code, a sentence, places and edits."""
-
-    code: str
-    message: str
-    related: tuple[Related, ...] = ()
-    fixes: tuple[Fix, ...] = ()
-
-
 def explain_missing_value(program: Program, finding: Finding) -> Finding:
     """Return the finding on an error of the program's Python with its cause, if the
     value at fault is a tuple or a gradient that was not kept.
     """
     cause = _find_cause(program, finding)
-    if cause is None:
-        return finding
-    first = finding.torch_message or finding.message.partition(": ")[2]
-    return replace(
-        finding, code=cause.code, message=cause.message, torch_message=first,
-        related=(*cause.related, *finding.related),
-    )  # fmt: skip
+    return cause.apply(finding) if cause is not None else finding
 
 
 def suggest_values(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -66,7 +50,7 @@ def suggest_values(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from cause.fixes
 
 
-def _find_cause(program: Program, finding: Finding) -> _Cause | None:
+def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return the cause of an error, or None for other errors."""
     text_and_node = program.node(finding.span)
     if text_and_node is None:
@@ -76,7 +60,9 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     values = FileValues(program, text_and_node[0], ending)
     if NONE.search(messages):
         gradient = explain_missing_gradient(values, text_and_node[1])
-        return _Cause(NO_GRADIENT_KEPT, *gradient) if gradient is not None else None
+        if gradient is None:
+            return None
+        return replace(gradient, code=NO_GRADIENT_KEPT)
     pair = PAIR.search(messages)
     if pair is not None:
         return _explain_pair(values, text_and_node[1], pair[1])
@@ -88,7 +74,7 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
 # -- a tuple in place of a tensor ---------------------------------------------------
 
 
-def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
+def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
     """Explain a tuple of tensors that is used as a tensor."""
     text = values.text
     method = node if isinstance(node, ast.Attribute) else None
@@ -110,7 +96,7 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
             related: tuple[Related, ...] = ()
             if source is not None:
                 related = (Related(text.span(source), f"`{name}` is set here"),)
-            return _Cause(TUPLE_AS_TENSOR, message, related, (fix,))
+            return Explanation(message, related, (fix,), TUPLE_AS_TENSOR)
     returned = _explain_returned_tuple(values, node)
     if returned is not None:
         return returned
@@ -132,7 +118,7 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
     return None
 
 
-def _explain_pair(values: FileValues, node: ast.AST, name: str) -> _Cause | None:
+def _explain_pair(values: FileValues, node: ast.AST, name: str) -> Explanation | None:
     """Explain `x = torch.max(x, 2)`, which are values and their indices."""
     text = values.text
     for expression in ast.walk(node):
@@ -149,11 +135,11 @@ def _explain_pair(values: FileValues, node: ast.AST, name: str) -> _Cause | None
         place = Related(text.span(source), "the pair is made here")
         edit = Edit(text.span(source).end, ".values")
         fix = Fix("fits", f"`{written}.values`", (edit,))
-        return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
+        return Explanation(message, (place,), (fix,), TUPLE_AS_TENSOR)
     return None
 
 
-def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
+def _explain_returned_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
     """Explain a name that was set to all that a module of the program returns."""
     text = values.text
     for expression in ast.walk(node):
@@ -183,7 +169,7 @@ def _explain_returned_tuple(values: FileValues, node: ast.AST) -> _Cause | None:
         place = Related(span, "the tuple is made here")
         new = f"{text.written(target)}{added} = {written}"
         fix = Fix("fits", f"`{new}`", (edit,))
-        return _Cause(TUPLE_AS_TENSOR, message, (place,), (fix,))
+        return Explanation(message, (place,), (fix,), TUPLE_AS_TENSOR)
     return None
 
 
@@ -334,7 +320,7 @@ def _is_read_again(text: SourceText, call: ast.Call, names: list[str]) -> bool:
     )
 
 
-def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
+def _explain_layer(text: SourceText, name: str, call: ast.expr) -> Explanation:
     """Explain the result of a layer that returns its output and its state."""
     written = text.line_of(call)
     is_attention = "MultiheadAttention" in _list_kinds(text, call)
@@ -356,7 +342,7 @@ def _explain_layer(text: SourceText, name: str, call: ast.expr) -> _Cause:
             Fix("fits", f"`{written}[0]`", (Edit(text.span(call).end, "[0]"),))
         )
     place = Related(text.span(call), "the tuple is made here")
-    return _Cause(TUPLE_AS_TENSOR, message, (place,), tuple(fixes))
+    return Explanation(message, (place,), tuple(fixes), TUPLE_AS_TENSOR)
 
 
 FIRST = '''class FirstOutput(nn.Module):
@@ -383,7 +369,7 @@ def _iter_modules_behind(start: Span, end: Span, time: int) -> Iterator[Fix]:
         yield Fix("fits", shown, edits)
 
 
-def _explain_sequence(values: FileValues) -> _Cause | None:
+def _explain_sequence(values: FileValues) -> Explanation | None:
     """Explain a recurrent layer in `nn.Sequential`, which hands on its tuple."""
     for file in values.program.trace.sources:
         text = values.program.text(file)
@@ -412,5 +398,5 @@ def _explain_sequence(values: FileValues) -> _Cause | None:
                 time = 1 if any(word.arg == "batch_first" for word in words) else 0
                 place = Related(text.span(layer), "it returns a tuple")
                 fixes = _iter_modules_behind(start, text.span(layer).end, time)
-                return _Cause(TUPLE_AS_TENSOR, message, (place,), tuple(fixes))
+                return Explanation(message, (place,), tuple(fixes), TUPLE_AS_TENSOR)
     return None

@@ -7,12 +7,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.wrong_objects import explain_wrong_object
-from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.spans import Span
@@ -36,25 +36,12 @@ JOINING = operators_with("joins_tensors")
 INDICES = ("too many indices for tensor", "invalid indices", "are valid indices")
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """What a line takes for something else: a sentence, places and edits."""
-
-    message: str
-    related: tuple[Related, ...] = ()
-    fixes: tuple[Fix, ...] = ()
-
-
 def explain_mistaken_call(program: Program, finding: Finding) -> Finding:
     """Return the finding on an error with its cause, if a line takes a module for a
     method, or a tensor for a dict.
     """
     cause = _find_cause(program, finding)
-    if cause is None:
-        return finding
-    first = finding.torch_message or finding.message.partition(": ")[2]
-    related = (*cause.related, *finding.related)
-    return replace(finding, message=cause.message, torch_message=first, related=related)
+    return cause.apply(finding) if cause is not None else finding
 
 
 def suggest_meant(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -64,7 +51,7 @@ def suggest_meant(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from cause.fixes
 
 
-def _find_cause(program: Program, finding: Finding) -> _Cause | None:
+def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return the cause of an error, or None for other errors."""
     text_and_node = program.node(finding.span)
     if text_and_node is None:
@@ -73,7 +60,7 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
     messages = f"{finding.message} {finding.torch_message}"
     wrong = explain_wrong_object(program, text, node, messages)
     if wrong is not None:
-        return _Cause(*wrong)
+        return wrong
     unknown = UNKNOWN.search(messages)
     if unknown is not None:
         return _explain_unkept_result(text, node, unknown[1])
@@ -100,7 +87,9 @@ def _find_cause(program: Program, finding: Finding) -> _Cause | None:
 # -- results that are not kept ---------------------------------------------------------
 
 
-def _explain_unkept_result(text: SourceText, node: ast.AST, name: str) -> _Cause | None:
+def _explain_unkept_result(
+    text: SourceText, node: ast.AST, name: str
+) -> Explanation | None:
     """Explain a name that only a function knows which is called above, and which
     returns it.
     """
@@ -121,7 +110,7 @@ def _explain_unkept_result(text: SourceText, node: ast.AST, name: str) -> _Cause
         place = Related(text.span(call), "its result is thrown away here")
         edit = Edit(text.span(statement).start, f"{kept} = ")
         new = f"{kept} = {text.line_of(call)}"
-        return _Cause(message, (place,), (Fix("fits", f"`{new}`", (edit,)),))
+        return Explanation(message, (place,), (Fix("fits", f"`{new}`", (edit,)),))
     return None
 
 
@@ -143,7 +132,7 @@ def _list_returned_names(text: SourceText, function: str) -> list[str]:
 
 def _explain_unpickled(
     text: SourceText, call: ast.Call, finding: Finding
-) -> _Cause | None:
+) -> Explanation | None:
     """Explain a model that cannot be saved as a whole, for a function in it."""
     name = get_dotted_name(call.func)
     saved = call.args[0] if call.args else None
@@ -156,13 +145,15 @@ def _explain_unpickled(
         " only functions and classes that a module defines by name can"
     )
     edit = Edit(text.span(saved).end, ".state_dict()")
-    return _Cause(message, (), (Fix("fits", f"`{saved.id}.state_dict()`", (edit,)),))
+    return Explanation(
+        message, (), (Fix("fits", f"`{saved.id}.state_dict()`", (edit,)),)
+    )
 
 
 # -- one tensor where a list of them is joined -----------------------------------------
 
 
-def _explain_other_groups(text: SourceText, call: ast.Call) -> _Cause:
+def _explain_other_groups(text: SourceText, call: ast.Call) -> Explanation:
     """Explain an optimizer's state that was saved of other parameters."""
     owner = get_receiver(call)
     name = text.line_of(owner) if owner is not None else "the optimizer"
@@ -175,10 +166,10 @@ def _explain_other_groups(text: SourceText, call: ast.Call) -> _Cause:
         f"`{name}` holds another number of parameters than the optimizer whose state is"
         " loaded: what was frozen, or new, when one of them was built"
     )
-    return _Cause(message, related, ())
+    return Explanation(message, related, ())
 
 
-def _explain_objects(text: SourceText, call: ast.Call, messages: str) -> _Cause:
+def _explain_objects(text: SourceText, call: ast.Call, messages: str) -> Explanation:
     """Explain a checkpoint with objects in it that `torch.load` does not make."""
     kind = GLOBAL.search(messages)
     what = f", such as `{kind[1]}`" if kind is not None else ""
@@ -196,10 +187,10 @@ def _explain_objects(text: SourceText, call: ast.Call, messages: str) -> _Cause:
         for node in last
         if all(word.arg != "weights_only" for word in call.keywords)
     ]
-    return _Cause(message, (), tuple(fixes))
+    return Explanation(message, (), tuple(fixes))
 
 
-def _explain_single_tensor(text: SourceText, call: ast.Call) -> _Cause | None:
+def _explain_single_tensor(text: SourceText, call: ast.Call) -> Explanation | None:
     """Explain `torch.stack(x)` of one tensor, which is joined already."""
     name = get_dotted_name(call.func)
     if name.rpartition(".")[2] not in JOINING or not call.args:
@@ -207,13 +198,15 @@ def _explain_single_tensor(text: SourceText, call: ast.Call) -> _Cause | None:
     whole = text.written(call.args[0])
     message = f"`{name}` joins a list of tensors, but `{whole}` is one tensor"
     edit = Edit(text.span(call), whole)
-    return _Cause(message, (), (Fix("fits", f"`{whole}`", (edit,)),))
+    return Explanation(message, (), (Fix("fits", f"`{whole}`", (edit,)),))
 
 
 # -- a list of tensors -----------------------------------------------------------------
 
 
-def _explain_list(program: Program, text: SourceText, call: ast.Call) -> _Cause | None:
+def _explain_list(
+    program: Program, text: SourceText, call: ast.Call
+) -> Explanation | None:
     """Explain a list that stands in the place of a tensor, as a collate function that
     stacks nothing returns it.
     """
@@ -232,7 +225,7 @@ def _explain_list(program: Program, text: SourceText, call: ast.Call) -> _Cause 
     fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(names[0]), new),)))
     name = get_dotted_name(call.func) or "the call"
     message = f"`{name}` needs a tensor, but `{names[0].id}` is a list"
-    return _Cause(message, (), tuple(fixes))
+    return Explanation(message, (), tuple(fixes))
 
 
 def _write_unpacked_batch(program: Program) -> Fix | None:
@@ -339,7 +332,7 @@ def _stack_collated(text: SourceText | None) -> Iterator[Fix]:
 
 def _explain_call_without_input(
     text: SourceText, call: ast.Call, kind: str
-) -> _Cause | None:
+) -> Explanation | None:
     """Explain `net.module()`, which runs the module instead of reading it."""
     name = get_dotted_name(call.func)
     if call.args or call.keywords or "." not in name:
@@ -352,13 +345,13 @@ def _explain_call_without_input(
     end = Span(
         span.file, inner.end_line, inner.end_column, span.end_line, span.end_column
     )
-    return _Cause(message, (), (Fix("fits", f"`{name}`", (Edit(end, ""),)),))
+    return Explanation(message, (), (Fix("fits", f"`{name}`", (Edit(end, ""),)),))
 
 
 # -- one state of a cell that has two --------------------------------------------------
 
 
-def _explain_single_state(program: Program, finding: Finding) -> _Cause | None:
+def _explain_single_state(program: Program, finding: Finding) -> Explanation | None:
     """Explain an LSTM cell that is given its hidden state without its cell state."""
     ops = reversed(program.trace.ops)
     op = next((o for o in ops if o.span == finding.span), None)
@@ -377,7 +370,7 @@ def _explain_single_state(program: Program, finding: Finding) -> _Cause | None:
         new = f"({state}, torch.zeros_like({state}))"
         fix = Fix("fits", f"`{new}`", (Edit(text.span(arguments[1]), new),))
         place = [Related(span, "the state is handed over here")] if span else []
-        return _Cause(message, tuple(place), (fix,))
+        return Explanation(message, tuple(place), (fix,))
     return None
 
 
@@ -386,7 +379,7 @@ def _explain_single_state(program: Program, finding: Finding) -> _Cause | None:
 
 def _explain_name_as_index(
     program: Program, text: SourceText, node: ast.Subscript
-) -> _Cause | None:
+) -> Explanation | None:
     """Explain `sample["image"]` where the batch is a tensor of numbers."""
     key = node.slice
     if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
@@ -407,7 +400,7 @@ def _explain_name_as_index(
             related.append(Related(where.span(statement), words))
             edit = cut_lines(where, statement)
             fixes.append(Fix("fits", f"without `{line}`", (edit,)))
-    return _Cause(message, tuple(related), tuple(fixes))
+    return Explanation(message, tuple(related), tuple(fixes))
 
 
 def _is_collated_number(program: Program, op: Op) -> bool:

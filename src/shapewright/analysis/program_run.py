@@ -88,6 +88,10 @@ class Program:
             return None
         return node[0], node[1]
 
+    def op_at(self, span: Span | None) -> Op | None:
+        """Return the first op at a span, or None."""
+        return next((op for op in self.trace.ops if op.span == span), None)
+
     @cached_property
     def producers(self) -> dict[int, Op]:
         """Return the op that first produced every tensor, by the tensor's number."""

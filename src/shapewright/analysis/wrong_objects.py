@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Edit, Fix, Related
+from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
@@ -28,13 +28,10 @@ SEVERAL_TENSORS = re.compile(r"must be Tensor, not (\w*Output\w*)")
 """In torch's message about what a model of another library returns."""
 INPUTS = re.compile(r"Sequential\.forward\(\) takes 2 positional arguments but (\d+)")
 
-Cause = tuple[str, tuple[Related, ...], tuple[Fix, ...]]
-"""A sentence, the places that belong to it, and the edits."""
-
 
 def explain_wrong_object(
     program: Program, text: SourceText, node: ast.AST, messages: str
-) -> Cause | None:
+) -> Explanation | None:
     """Return why an object is not what a line takes it for, or None."""
     missing = NO_FORWARD.search(messages)
     if missing is not None:
@@ -59,7 +56,7 @@ def explain_wrong_object(
     return None
 
 
-def _explain_nested_forward(program: Program, name: str) -> Cause | None:
+def _explain_nested_forward(program: Program, name: str) -> Explanation | None:
     """Explain a `forward` that is indented into another method."""
     for file in program.trace.sources:
         text = program.text(file)
@@ -85,11 +82,11 @@ def _explain_nested_forward(program: Program, name: str) -> Cause | None:
                     fix = Fix(
                         "fits", f"`forward` beside `{inside}`", (Edit(span, moved),)
                     )
-                    return message, related, (fix,)
+                    return Explanation(message, related, (fix,))
     return None
 
 
-def _explain_report(text: SourceText) -> Cause | None:
+def _explain_report(text: SourceText) -> Explanation | None:
     """Explain `model = model.load_state_dict(state)`, which is no model."""
     for node in text.nodes:
         value = node.value if isinstance(node, ast.Assign) else None
@@ -103,11 +100,13 @@ def _explain_report(text: SourceText) -> Cause | None:
             )
             related = (Related(text.span(node), "it is set here"),)
             edit = Edit(text.span(node), text.written(value))
-            return message, related, (Fix("fits", f"`{written}`", (edit,)),)
+            return Explanation(
+                message, related, (Fix("fits", f"`{written}`", (edit,)),)
+            )
     return None
 
 
-def _explain_generators(text: SourceText, call: ast.Call) -> Cause | None:
+def _explain_generators(text: SourceText, call: ast.Call) -> Explanation | None:
     """Explain a list of generators where an optimizer takes a list of parameters."""
     first = call.args[0] if call.args else None
     values = [first, *(find_defining(text, text.written(first)) if first else ())]
@@ -127,11 +126,13 @@ def _explain_generators(text: SourceText, call: ast.Call) -> Cause | None:
             " parameters themselves, or a dict for each group"
         )
         related = (Related(text.span(value), "the list is made here"),)
-        return message, related, (Fix("fits", f"`[{join_lines(new)}]`", edits),)
+        return Explanation(
+            message, related, (Fix("fits", f"`[{join_lines(new)}]`", edits),)
+        )
     return None
 
 
-def _explain_objects(text: SourceText, call: ast.Call) -> Cause | None:
+def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
     """Explain an array of objects, as a table with columns of several kinds gives."""
     value = call.args[0] if call.args else None
     if value is None:
@@ -153,13 +154,13 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Cause | None:
     related = tuple(
         Related(text.span(s), f"`{name}` is set here") for s in sources[-1:]
     )
-    return message, related, tuple(fixes)
+    return Explanation(message, related, tuple(fixes))
 
 
 CAST = '.astype("float32")'
 
 
-def _explain_output(text: SourceText, call: ast.Call, kind: str) -> Cause | None:
+def _explain_output(text: SourceText, call: ast.Call, kind: str) -> Explanation | None:
     """Explain an object with several tensors, as models of `transformers` return it."""
     value = next((n for n in call.args if isinstance(n, ast.Name)), None)
     if value is None:
@@ -175,10 +176,10 @@ def _explain_output(text: SourceText, call: ast.Call, kind: str) -> Cause | None
         Fix("fits", f"`{value.id}.{name}`", (Edit(text.span(value).end, f".{name}"),))
         for name in names
     )
-    return message, (), fixes
+    return Explanation(message, (), fixes)
 
 
-def _explain_several(text: SourceText, call: ast.Call) -> Cause | None:
+def _explain_several(text: SourceText, call: ast.Call) -> Explanation | None:
     """Explain `torch.tensor(states)` of a tuple of tensors."""
     if get_called_name(call) not in ("tensor", "as_tensor") or len(call.args) != 1:
         return None
@@ -192,10 +193,10 @@ def _explain_several(text: SourceText, call: ast.Call) -> Cause | None:
     if isinstance(call.args[0], ast.GeneratorExp):
         return None
     fix = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
-    return message, (), (fix,)
+    return Explanation(message, (), (fix,))
 
 
-def _explain_inputs(text: SourceText, call: ast.Call) -> Cause | None:
+def _explain_inputs(text: SourceText, call: ast.Call) -> Explanation | None:
     """Explain an `nn.Sequential` of blocks that is given two tensors."""
     name = text.line_of(call.func)
     attribute = name.rpartition(".")[2]
@@ -207,7 +208,7 @@ def _explain_inputs(text: SourceText, call: ast.Call) -> Cause | None:
         )
         related = (Related(text.span(value), "it is built here"),)
         fixes = _iter_loops(text, call, value)
-        return message, related, tuple(fixes)
+        return Explanation(message, related, tuple(fixes))
     return None
 
 
@@ -234,7 +235,7 @@ def _iter_loops(text: SourceText, call: ast.Call, built: ast.Call) -> Iterator[F
     yield Fix("fits", f"`{maker}` and `for block in {name}:`", edits)
 
 
-def _explain_keys(text: SourceText, node: ast.AST) -> Cause | None:
+def _explain_keys(text: SourceText, node: ast.AST) -> Explanation | None:
     """Explain names that were given the keys of a batch, which is a dict."""
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     loop = text.around(node, ast.For)
@@ -254,7 +255,9 @@ def _explain_keys(text: SourceText, node: ast.AST) -> Cause | None:
         " dict gives its keys"
     )
     if keys is None:
-        return message, (Related(text.span(pair), "they are unpacked here"),), ()
+        return Explanation(
+            message, (Related(text.span(pair), "they are unpacked here"),), ()
+        )
     indent = text.lines[loop.body[0].lineno - 1][: loop.body[0].col_offset]
     values = ", ".join(f'batch["{key}"]' for key in keys)
     first = loop.body[0]
@@ -265,7 +268,7 @@ def _explain_keys(text: SourceText, node: ast.AST) -> Cause | None:
     )
     shown = f"`{', '.join(own)} = {values}`"
     related = (Related(text.span(pair), "they are unpacked here"),)
-    return message, related, (Fix("fits", shown, edits),)
+    return Explanation(message, related, (Fix("fits", shown, edits),))
 
 
 def _iter_keys(text: SourceText, count: int) -> Iterator[list[str]]:

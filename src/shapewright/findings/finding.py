@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from shapewright.program.spans import Span
@@ -75,3 +75,25 @@ class Finding:
     def line(self) -> int:
         """Return the line of the finding from 1 on, 0 if it has no place."""
         return self.span.line if self.span is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What an error comes from: a sentence, the places that belong to it, and the edits
+    that may mend it. `code` is empty where the finding keeps its own.
+    """
+
+    message: str
+    related: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    code: str = ""
+
+    def apply(self, finding: Finding) -> Finding:
+        """Return the finding with this sentence and these places, and the first words
+        as what was raised.
+        """
+        raised = finding.torch_message or finding.message.partition(": ")[2]
+        return replace(
+            finding, code=self.code or finding.code, message=self.message,
+            torch_message=raised, related=(*self.related, *finding.related),
+        )  # fmt: skip

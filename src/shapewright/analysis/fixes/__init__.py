@@ -18,17 +18,16 @@ from shapewright.analysis.fixes import (
     other_names,
     squeeze_edits,
 )
+from shapewright.analysis.fixes.autograd.graph_edits import suggest_graph_edits
+from shapewright.analysis.fixes.autograd.uncut_losses import (
+    suggest_scores_for_failed_loss,
+)
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
 from shapewright.analysis.fixes.collate_edits import suggest_collate
-from shapewright.analysis.fixes.graph_edits import suggest_graph_edits
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
-from shapewright.analysis.fixes.label_edits import (
-    suggest_class_targets,
-    suggest_one_hot,
-)
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
@@ -48,7 +47,10 @@ from shapewright.analysis.fixes.token_edits import (
     suggest_last_tokens,
     suggest_resized_embedding,
 )
-from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_failed_loss
+from shapewright.analysis.fixes.warnings.label_edits import (
+    suggest_class_targets,
+    suggest_one_hot,
+)
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions

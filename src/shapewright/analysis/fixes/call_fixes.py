@@ -35,7 +35,6 @@ from shapewright.analysis.fixes.last_states import (
     suggest_both_directions,
     suggest_last_state,
 )
-from shapewright.analysis.fixes.loss_edits import suggest_single_loss
 from shapewright.analysis.fixes.lost_dims import (
     suggest_other_reduced_dim,
     suggest_whole_output,
@@ -82,6 +81,7 @@ from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_resized_map,
     suggest_target_size,
 )
+from shapewright.analysis.fixes.warnings.loss_edits import suggest_single_loss
 from shapewright.analysis.fixes.window_edits import (
     suggest_adaptive_pooling,
     suggest_global_pooling,

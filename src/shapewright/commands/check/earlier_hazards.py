@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from shapewright.analysis.fixes.options import FixOption, iter_options
-from shapewright.analysis.fixes.warning_edits import suggest_edits
+from shapewright.analysis.fixes.warnings.warning_edits import suggest_edits
 from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (

@@ -20,7 +20,8 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_names
 from shapewright.commands.check.fixes import LOAD, Overlay, Tried, summarise_run
 from shapewright.commands.check.fixes import Place as Line
 from shapewright.commands.check.fixes import get_place as place_of_failure
-from shapewright.commands.check.session import Session, Told
+from shapewright.commands.check.new_findings import Reported
+from shapewright.commands.check.session import Session
 from shapewright.commands.trace import build_empty_trace
 from shapewright.findings.codes import (
     DTYPE_MISMATCH,
@@ -225,7 +226,7 @@ def _build_finding(met: _Met) -> Finding:
     program, failure = met.program, met.failure
     finding = explain_failure(program, failure)
     session = Session(program, attempt=partial(_try_texts, met))
-    reported = Told(finding, place_of_failure(program, failure))
+    reported = Reported(finding, place_of_failure(program, failure))
     session.tries(program, reported, _find_likely_fixes(met))
     finding = session.shown(reported)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
@@ -374,7 +375,7 @@ def _explain_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | Non
     trace = build_empty_trace("", finding, source)
     program = Program(trace, loads=[(span, load.refused)])
     session = Session(program, attempt=partial(_try_loads, place, load))
-    reported = Told(finding, (span.file, span.line, LOAD))
+    reported = Reported(finding, (span.file, span.line, LOAD))
     fixes = state_dicts.suggest_fixes(program, span, load.refused)
     session.tries(program, reported, list(iter_options("load", 1.0, fixes)))
     return replace(session.shown(reported), torch_message=""), trace

@@ -6,69 +6,36 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from shapewright.analysis import python_errors
-from shapewright.analysis.collated_lists import explain_list_attribute
-from shapewright.analysis.einops_errors import explain_einops
-from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import (
     GUESSED,
-    find_fixes,
-    fix_error,
-    fix_missing_value,
-    fix_mistaken_call,
 )
-from shapewright.analysis.fixes.batch_edits import describe_single_sample
-from shapewright.analysis.fixes.collate_edits import suggest_collate
-from shapewright.analysis.fixes.device_edits import suggest_moves
-from shapewright.analysis.fixes.options import FixOption, iter_options
-from shapewright.analysis.fixes.ragged_items import get_collate_kind
+from shapewright.analysis.fixes.options import FixOption
 from shapewright.analysis.fixes.refusals import (
-    FailedRun,
-    build_failed_outline,
     is_refused_after,
 )
-from shapewright.analysis.fixes.sequence_layouts import describe_layout
-from shapewright.analysis.fixes.uncut_losses import describe_decisions
 from shapewright.analysis.hazards import find_hazards, is_ignored_here
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.missing_values import explain_missing_value
-from shapewright.analysis.mistaken_calls import (
-    explain_mistaken_call,
-    explain_unbuilt_class,
-    suggest_built_class,
-)
-from shapewright.analysis.mixed_devices import explain_devices
-from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
-from shapewright.analysis.state_dicts import explain_load, suggest_fixes
-from shapewright.analysis.table_labels import explain_row_label
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check.earlier_hazards import (
     add_causes,
-    find_hazards_before,
     is_told_as_cause,
-    suggest_for_hazards,
 )
 from shapewright.commands.check.fixes import (
-    LOAD,
     Overlay,
     Place,
     Tried,
     count_layers,
-    get_finding_place,
     get_output,
-    get_place,
     is_at,
     list_failures,
 )
+from shapewright.commands.check.new_findings import NewFindings, Reported
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
-    Crowded,
     Mend,
     choose_meant,
     count_shared_warnings,
@@ -80,16 +47,8 @@ from shapewright.commands.check.tried_fixes import (
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import (
     CODES,
-    COLLATED_LIST,
-    ITEMS_DO_NOT_STACK,
-    MIXED_DEVICES,
-    PROGRAM_ERROR,
-    TORCH_ERROR,
-    TUPLE_AS_TENSOR,
-    UNPACKED_SIZES,
 )
-from shapewright.findings.finding import Finding, Fix, Related
-from shapewright.operators.failed_calls import Failure
+from shapewright.findings.finding import Finding, Fix
 from shapewright.program.spans import Span, apply_edits
 from shapewright.record.report import Report
 
@@ -130,41 +89,6 @@ NOWHERE: Place = ("", 0, "")
 
 
 @dataclass(slots=True)
-class Told:
-    """A finding with the repairs that help, the best first."""
-
-    finding: Finding
-    place: Place
-    mends: list[Mend] = field(default_factory=list)
-    numbers: frozenset[int] = frozenset()
-    untried: int = 0  # ways to mend it that had no turn
-    hazards: list[Finding] = field(default_factory=list)
-    carried: bool = False  # the runs behind it had its best repair
-    failed: FailedRun | None = None  # what is compared with the runs with a fix
-
-    def outline_failed(self, program: Program) -> FailedRun:
-        """Return what is compared of the run with the runs with a fix."""
-        if self.failed is None:
-            failures = (
-                f for f in program.failures if get_place(program, f) == self.place
-            )
-            self.failed = build_failed_outline(program, next(failures, None))
-        return self.failed
-
-    def removes(self, place: Place, crowded: Crowded) -> bool:
-        """Return whether the best repair of this finding removes the failure at a
-        place.
-
-        A layer that is left out fails nowhere, which says nothing of its other calls.
-        """
-        if not self.mends or self.mends[0].option.kind == "left-out":
-            return False
-        best = self.mends[0].tried
-        left = any(is_at(failure, place, crowded) for failure in best.failures)
-        return best.complete and not left
-
-
-@dataclass(slots=True)
 class Session:
     """Runs the program with changed text: `again` whole, `attempt` in short.
 
@@ -179,7 +103,7 @@ class Session:
     ignored: Collection[str] = ()
     strict: bool = False
     texts: dict[str, str] = field(default_factory=dict)
-    told: list[Told] = field(default_factory=list)
+    told: list[Reported] = field(default_factory=list)
     left: int = ALL_TRIES
     calls: int = 0  # that all tries made
     tried: int = 0  # how many there were
@@ -236,127 +160,22 @@ class Session:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
 
-    def fresh(self, program: Program, alone: bool) -> list[Told]:
+    def fresh(self, program: Program, alone: bool) -> list[Reported]:
         """Return the findings of a run that no earlier run had, each with its repairs.
 
         Behind a mend only the first is told, `alone`: the mend may not be what was
         meant, and then the rest follows from it.
         """
-        known = {reported.place for reported in self.told}
-        fresh: list[Told] = []
-        lines = set()
-        for span, misloaded in program.loads:
-            place = (span.file, span.line, LOAD)
-            if place not in known and misloaded.matched is None:
-                load = explain_load(span, misloaded)
-                load = replace(load, related=_collect_places(program, load))
-                fresh.append(Told(load, place))
-                self.tries(
-                    program,
-                    fresh[-1],
-                    list(
-                        iter_options(
-                            "load", 1.0, suggest_fixes(program, span, misloaded)
-                        )
-                    ),
-                )
-        explained = [
-            (finding, failures, get_place(program, failures[0]))
-            for finding, failures in explain_failures(program)
-        ]
-        places = {place for *_, place in explained}
-        mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
-        places |= {get_finding_place(entry) for entry in mixed}
-        explained = [
-            entry for entry in explained if not _is_of_guessed_batch(program, entry[1])
-        ]
-        calls = Counter(place[:2] for place in places)
-        self.crowded |= {line for line, count in calls.items() if count > 1}
-        for finding, failures, place in explained:
-            lines.add(place[:2])
-            before = (*self.told, *fresh)
-            follows = any(reported.removes(place, self.crowded) for reported in before)
-            mine = _get_sizes(failures[0])
-            if program is not self.program and mine:
-                # The mend chose one of two sizes, and this call wants the other.
-                follows |= any(reported.numbers == mine for reported in before)
-            if place not in known and not follows and not (alone and fresh):
-                if finding.code == TORCH_ERROR:
-                    finding = python_errors.explain_signature(program, finding)
-                    finding = explain_mistaken_call(program, finding)
-                    finding = explain_missing_value(program, finding)
-                finding = explain_unbuilt_class(program, finding)
-                single = describe_single_sample(program, failures[0].op)
-                single = single or describe_decisions(program, failures[0])
-                single = single or describe_layout(program, failures[0])
-                if single is not None:
-                    finding = replace(finding, related=(single, *finding.related))
-                hazards = find_hazards_before(program, failures[0])
-                fresh.append(Told(finding, place, numbers=mine, hazards=hazards))
-                options = suggest_for_hazards(program, hazards)
-                options += iter_options(
-                    "value", 0.3, suggest_built_class(program, finding)
-                )
-                options += find_fixes(program, failures[0])
-                if finding.code == TORCH_ERROR:
-                    options = [*fix_mistaken_call(program, finding), *options]
-                if finding.code == TUPLE_AS_TENSOR:
-                    options = list(fix_missing_value(program, finding))
-                self.tries(program, fresh[-1], options)
-        lines |= {get_place(program, failure)[:2] for failure in program.failures}
-        for finding in program.trace.findings:
-            place = get_finding_place(finding)
-            line = place[:2]
-            if finding.code == ITEMS_DO_NOT_STACK and place not in known:
-                fresh.append(Told(finding, place))
-                kind = get_collate_kind(finding)
-                collate = iter_options(kind, 1.0, suggest_collate(program, finding))
-                self.tries(program, fresh[-1], list(collate))
-                continue
-            if finding.code == MIXED_DEVICES and not (
-                place in known or (alone and fresh)
-            ):
-                shown = explain_devices(program, finding)
-                if any(_is_same_stray(shown, entry.finding) for entry in fresh):
-                    continue
-                fresh.append(Told(shown, place))
-                moves = iter_options("move", 1.0, suggest_moves(program, finding))
-                self.tries(program, fresh[-1], list(moves))
-                continue
-            ended = finding.code in (TORCH_ERROR, PROGRAM_ERROR)
-            if (ended and line in lines) or place in known or (alone and fresh):
-                continue
-            if not ended or finding.severity == "note":  # rests on what was supposed
-                fresh.append(Told(finding, place))
-                continue
-            if _is_left_by_backward(program, finding):
-                continue
-            if any(reported.removes(place, self.crowded) for reported in fresh):
-                continue  # it does not end the run where an earlier error is mended
-            own = finding.code == PROGRAM_ERROR
-            shown = (
-                python_errors.explain_python_error(program, finding) if own else finding
-            )
-            shown = python_errors.explain_signature(program, shown)
-            shown = explain_definition(program, shown)
-            shown = explain_einops(program, shown)
-            shown = explain_missing_value(program, shown)
-            shown = explain_list_attribute(program, shown)
-            shown = explain_mistaken_call(program, shown)
-            shown = explain_row_label(program, shown)
-            if shown.code == UNPACKED_SIZES:
-                single = describe_single_sample(program, None)
-                first = (single,) if single is not None else ()
-                shown = replace(shown, related=(*first, *shown.related))
-            shown = replace(shown, related=_collect_places(program, shown))
-            fresh.append(Told(shown, place))
-            code = shown.code if shown.code == COLLATED_LIST else finding.code
-            self.tries(
-                program, fresh[-1], fix_error(program, replace(finding, code=code))
-            )
-        return fresh
+        run = NewFindings(program, self.told, self.crowded, program is not self.program)
+        for reported, options in run.iterate(alone):
+            run.fresh.append(reported)
+            if options:
+                self.tries(program, reported, options)
+        return run.fresh
 
-    def tries(self, program: Program, reported: Told, options: list[FixOption]) -> None:
+    def tries(
+        self, program: Program, reported: Reported, options: list[FixOption]
+    ) -> None:
         """Try fixes in small batches until enough of them help."""
         if self.attempt is None:
             return
@@ -408,7 +227,7 @@ class Session:
     def try_part(
         self,
         program: Program,
-        reported: Told,
+        reported: Reported,
         part: list[tuple[FixOption, dict[str, str]]],
         before: tuple[Place, ...],
     ) -> None:
@@ -442,7 +261,7 @@ class Session:
             calls = max(1, self.calls // self.tried)
         return max(0, min(self.left, (most - self.calls) // calls))
 
-    def ending(self, reported: Told) -> Place:
+    def ending(self, reported: Reported) -> Place:
         """Return the failure at which a trial may stop, or `NOWHERE` if its line has
         several.
         """
@@ -473,7 +292,7 @@ class Session:
             changed[os.path.abspath(file)] = apply_edits(text.text, replacements)
         return changed
 
-    def mended(self, program: Program, fresh: list[Told]) -> Program | None:
+    def mended(self, program: Program, fresh: list[Reported]) -> Program | None:
         """Run the program again with the best fix of the error that ended it."""
         if self.again is None or not self.left:
             return None
@@ -496,7 +315,7 @@ class Session:
         ended[0].carried = True
         return self.again(overlay)
 
-    def behind(self, program: Program, fresh: list[Told]) -> Program | None:
+    def behind(self, program: Program, fresh: list[Reported]) -> Program | None:
         """Run the program with all repairs, and return it if another failure remains.
 
         What only seemed to follow from another error, and fails without it too, is an
@@ -594,7 +413,7 @@ class Session:
             for reported in self.told:
                 _mark_complete(reported)
 
-    def shown(self, reported: Told) -> Finding:
+    def shown(self, reported: Reported) -> Finding:
         """Return the finding with its fixes, as edits of the original program."""
         fixes = [
             replace(mend.fix, checked=True)
@@ -635,52 +454,8 @@ class Session:
         return True
 
 
-def _mark_complete(reported: Told) -> None:
+def _mark_complete(reported: Reported) -> None:
     """Note that the program reaches its end with the best repair of a finding."""
     for first in reported.mends[:1]:
         tried = replace(first.tried, complete=True)
         reported.mends[0] = replace(first, tried=tried)
-
-
-def _is_left_by_backward(program: Program, finding: Finding) -> bool:
-    """Return whether an error only says that a refused backward pass left nothing."""
-    refused = any(failure.of_history for failure in program.failures)
-    return refused and "'NoneType'" in finding.message
-
-
-def _is_of_guessed_batch(program: Program, failures: list[Failure]) -> bool:
-    """Return whether a call failed behind a loader whose items do not stack: its batch
-    was guessed.
-    """
-    frames = program.trace.ops[failures[0].op].frames[:1]
-    for finding in program.trace.findings:
-        if finding.code != ITEMS_DO_NOT_STACK or finding.span is None:
-            continue
-        if any(frame.span.line >= finding.span.line for frame in frames):
-            return True
-    return False
-
-
-def _is_same_stray(finding: Finding, other: Finding) -> bool:
-    """Return whether one tensor is on the wrong device in two calls on a line."""
-    return (
-        finding.code == other.code == MIXED_DEVICES
-        and finding.related[:1] == other.related[:1] != ()
-        and (finding.span is None) == (other.span is None)
-    )
-
-
-def _get_sizes(failure: Failure) -> frozenset[int]:
-    """Return the two sizes that do not match."""
-    unmet = failure.unmet
-    both = (unmet.has, unmet.needs) if unmet is not None else ()
-    return frozenset(size for size in both if type(size) is int)
-
-
-def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
-    """Return the places that a finding names, and those that define the names on its
-    line.
-    """
-    known = [finding.span, *(place.span for place in finding.related)]
-    more = drop_repeated(iter_line_definitions(program, finding.span), known)
-    return (*finding.related, *more)[:MOST_RELATED]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.fixes.warning_edits import suggest_edits
+from shapewright.analysis.fixes.warnings.warning_edits import suggest_edits
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Tried, list_failures

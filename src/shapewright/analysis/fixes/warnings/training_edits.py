@@ -9,7 +9,6 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.module_lists import find_module_list, find_own_module
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.optimizer_edits import suggest_listed_modules
-from shapewright.analysis.fixes.schedule_edits import suggest_added_group
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     replace_lines,
@@ -17,6 +16,7 @@ from shapewright.analysis.fixes.statements import (
     write_after,
     write_before,
 )
+from shapewright.analysis.fixes.warnings.schedule_edits import suggest_added_group
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix

@@ -13,41 +13,41 @@ from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.names import (
     iter_uses,
 )
-from shapewright.analysis.fixes.carried_states import (
+from shapewright.analysis.fixes.autograd.carried_states import (
     is_same_function,
     suggest_detaching_carried,
 )
-from shapewright.analysis.fixes.common_mistakes import SIGNS
-from shapewright.analysis.fixes.early_graphs import (
+from shapewright.analysis.fixes.autograd.early_graphs import (
     collect_parameters,
     collect_stepped,
     get_edge,
     suggest_for_early_graph,
     suggest_new_sum,
 )
-from shapewright.analysis.fixes.inplace_writes import (
+from shapewright.analysis.fixes.autograd.inplace_writes import (
     suggest_for_leaf,
     suggest_without_flag,
 )
-from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.pass_order import (
+from shapewright.analysis.fixes.autograd.pass_order import (
     suggest_earlier_pass,
     suggest_made_again,
 )
+from shapewright.analysis.fixes.autograd.unconnected_parts import (
+    suggest_fitting_gradient,
+    suggest_joined_parts,
+)
+from shapewright.analysis.fixes.autograd.uncut_graphs import (
+    suggest_requiring,
+    suggest_training,
+    suggest_uncut_graph,
+)
+from shapewright.analysis.fixes.common_mistakes import SIGNS
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     write_after,
     write_before,
-)
-from shapewright.analysis.fixes.unconnected_parts import (
-    suggest_fitting_gradient,
-    suggest_joined_parts,
-)
-from shapewright.analysis.fixes.uncut_graphs import (
-    suggest_requiring,
-    suggest_training,
-    suggest_uncut_graph,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix

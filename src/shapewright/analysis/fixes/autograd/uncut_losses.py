@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
-from shapewright.analysis.fixes.carried_states import is_same_function
+from shapewright.analysis.fixes.autograd.carried_states import is_same_function
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.facts import operators_with, values_of

@@ -20,7 +20,6 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
-from shapewright.record.ops import Op
 
 FLATTENING = operators_with("regroups_dims")
 
@@ -167,7 +166,7 @@ def suggest_classes(
                 Edit(where.span(target.elts[1]), first),
             )
             yield Fix("fits", f"`{new} = {join_lines(where.written(call))}`", edits)
-    op = _find_op(program, finding)
+    op = program.op_at(finding.span)
     if op is None:
         return
     for place, fact in zip(
@@ -183,7 +182,7 @@ def suggest_one_order(
     """Suggest a transpose before the predictions or the targets are flattened, or the
     samples first where a packed sequence is padded.
     """
-    op = _find_op(program, finding)
+    op = program.op_at(finding.span)
     for fact in op.inputs[:2] if op is not None else ():
         yield from suggest_samples_first(program, fact)
     places = find_tensor_expressions(program, op) if op is not None else []
@@ -221,7 +220,7 @@ def suggest_element_of_each_row(
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         rows, index = node.value, node.slice.elts[-1]
     elif isinstance(node, ast.Call) and node.args:
-        op = _find_op(program, finding)
+        op = program.op_at(finding.span)
         places = find_tensor_expressions(program, op) if op is not None else []
         if len(places) == 2 and places[0] is not None and places[1] is not None:
             rows, index = places[0][0], places[1][0]
@@ -236,8 +235,3 @@ def suggest_element_of_each_row(
         columns = f"({columns})"
     new = f"{owner}.gather(1, {columns}.unsqueeze(1)).squeeze(1)"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
-
-
-def _find_op(program: Program, finding: Finding) -> Op | None:
-    """Return the first call at a finding's place."""
-    return next((op for op in program.trace.ops if op.span == finding.span), None)

@@ -40,7 +40,7 @@ def suggest_loss_edits(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to leave out the activation before a loss, or the loss that fits it."""
-    loss = next((op for op in program.trace.ops if op.span == finding.span), None)
+    loss = program.op_at(finding.span)
     if loss is None:
         return
     name = loss.name.rpartition(".")[2]

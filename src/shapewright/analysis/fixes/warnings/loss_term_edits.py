@@ -64,7 +64,7 @@ def suggest_unreduced_loss(
 ) -> Iterator[Fix]:
     """Suggest `reduction="none"` for the loss that a focal factor is made of."""
     span = finding.related[0].span
-    op = next((op for op in program.trace.ops if op.span == span), None)
+    op = program.op_at(span)
     layer = program.layer(op) if op is not None else None
     built = program.built.get(layer.path) if layer is not None else None
     place = program.call_at(built.span if built is not None else span)
@@ -209,7 +209,7 @@ def suggest_assigned_result(
     """Suggest `x = x.float()` in place of `x.float()`."""
     if not isinstance(node, ast.Call):
         return
-    op = next((op for op in program.trace.ops if op.span == finding.span), None)
+    op = program.op_at(finding.span)
     layer = program.layer(op) if op is not None else None
     value = get_changed_operand(node, layer is not None)
     if value is None:

@@ -11,11 +11,11 @@ from shapewright.analysis.autograd_errors.lost_graphs import (
     find_copy,
     write_without_numpy,
 )
-from shapewright.analysis.fixes.statements import write_before
-from shapewright.analysis.fixes.unconnected_parts import (
+from shapewright.analysis.fixes.autograd.unconnected_parts import (
     suggest_used_head,
 )
-from shapewright.analysis.fixes.uncut_losses import suggest_scores_for_loss
+from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_loss
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with

@@ -13,7 +13,7 @@ from shapewright.analysis.autograd_errors.history import (
     find_common_frames,
 )
 from shapewright.analysis.autograd_errors.names import find_carrier
-from shapewright.analysis.fixes.early_graphs import get_edge
+from shapewright.analysis.fixes.autograd.early_graphs import get_edge
 from shapewright.analysis.fixes.statements import write_after, write_before
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines

@@ -1,0 +1,1 @@
+"""Edits for errors of autograd: a graph freed, cut, carried on or written to."""

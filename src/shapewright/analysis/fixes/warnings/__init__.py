@@ -1,0 +1,1 @@
+"""Edits for warnings, to be tried like the fixes of errors."""

@@ -1,0 +1,181 @@
+"""Edits for shapes that meet by accident: a loss of `(N, 1)` and `(N,)`, a view that
+mixes two dims, a batch that is squeezed away.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from math import prod
+
+from shapewright.analysis.fixes.constructors import (
+    change_layer_size,
+    resize_producer,
+)
+from shapewright.analysis.fixes.head_views import (
+    is_cut_around_tokens,
+    suggest_heads_behind_tokens,
+)
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.order_edits import find_view_back
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.record.ops import Op
+
+
+def suggest_equal_ranks(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `pred.squeeze(-1)` or `target.unsqueeze(1)`."""
+    for op in program.trace.ops:
+        if op.span != finding.span or len(op.inputs) < 2:
+            continue
+        left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
+        if left_shape and right_shape == (*left_shape[:-1], 1) != left_shape:
+            yield from resize_producer(program, op.inputs[0], -1, 1)
+        if len(left_shape) == len(right_shape):
+            continue
+        long = 0 if len(left_shape) > len(right_shape) else 1
+        shape = op.inputs[long].shape
+        if abs(len(left_shape) - len(right_shape)) > 1 and set(shape[2:]) == {1}:
+            places = find_tensor_expressions(program, op)
+            place = places[long] if len(places) > long else None
+            if place is not None:
+                yield append_method(text, place[0], ".flatten(1)")
+        ones = [dim for dim, size in enumerate(shape) if size == 1]
+        places = find_tensor_expressions(program, op)
+        if ones and len(places) > 1:
+            dim = ones[-1] - len(shape) if ones[-1] == len(shape) - 1 else ones[-1]
+            slim, wide = places[1 - long], places[long]
+            squeezed = (wide, f".squeeze({dim})")
+            widened = (slim, f".unsqueeze({ones[-1]})")
+            first = op.inputs[long].requires_grad
+            for place, method in (squeezed, widened) if first else (widened, squeezed):
+                if place is not None:
+                    yield append_method(text, place[0], method)
+        return
+
+
+def suggest_equal_shapes(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `target.view_as(prediction)`."""
+    op = program.op_at(finding.span)
+    places = find_tensor_expressions(program, op) if op is not None else []
+    if len(places) > 1 and places[0] is not None and places[1] is not None:
+        wanted = join_lines(text.written(places[0][0]))
+        if isinstance(places[0][0], ast.Name | ast.Attribute):
+            yield append_method(text, places[1][0], f".view_as({wanted})")
+    yield from suggest_equal_ranks(program, finding, text, node)
+
+
+def suggest_squeezed_dim(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `squeeze(-1)` for `squeeze()`, or `flatten(1)` for several dims."""
+    op = program.op_at(finding.span)
+    if op is None or not isinstance(node, ast.Call) or not op.inputs:
+        return
+    shape = op.inputs[0].shape
+    ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
+    if not ones or not isinstance(node.func, ast.Attribute):
+        return
+    if len(ones) > 1:
+        span = text.span(node)
+        start = text.span(node.func.value)
+        edit = Edit(Span(span.file, *_get_end(start), *_get_end(span)), ".flatten(1)")
+        yield Fix("fits", f"`{text.at(start)}.flatten(1)`", (edit,))
+    for dim in reversed(ones):
+        number = dim - len(shape) if dim == len(shape) - 1 else dim
+        if not node.args and not node.keywords:
+            span = text.span(node)
+            end = Span(span.file, span.end_line, span.end_column - 1, *_get_end(span))
+            shown = join_lines(text.written(node))[:-1] + f"{number})"
+            yield Fix("fits", f"`{shown}`", (Edit(end, f"{number})"),))
+
+
+def _get_end(span: Span) -> tuple[int, int]:
+    """Return the line and column at which a span ends."""
+    return span.end_line, span.end_column
+
+
+def suggest_transpose(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `permute` for a view, or a transpose before or after it."""
+    op = program.op_at(finding.span)
+    if op is None or not isinstance(node, ast.Call) or not op.outputs:
+        return
+    if not isinstance(node.func, ast.Attribute):
+        return
+    if is_cut_around_tokens(op):
+        yield from suggest_heads_behind_tokens(program, op, text, node)
+        return
+    before, after = op.inputs[0].shape, op.outputs[0].shape
+    owner = text.span(node.func.value)
+    span = text.span(node)
+    tail = Span(span.file, *_get_end(owner), *_get_end(span))
+    rank = len(before)
+    if "several samples in one row" in finding.message and rank > 2:
+        yield from _suggest_row_per_sample(program, op, text, tail)
+    if sorted(before) == sorted(after):
+        for order in permutations(range(rank)):
+            if tuple(before[d] for d in order) == after and order != tuple(range(rank)):
+                moved = [at for at, d in enumerate(order) if at != d]
+                new = f".permute({', '.join(map(str, order))})"
+                if len(moved) == 2:
+                    new = f".transpose({moved[0]}, {moved[1]})"
+                yield Fix("fits", f"`{text.at(owner)}{new}`", (Edit(tail, new),))
+    sizes = text.at(tail).partition("(")[2]
+    for source, target in ((1, rank - 1), (rank - 1, 1)) if rank == 4 else ():
+        moved = [d for d in range(rank) if d != source]
+        moved.insert(target, source)
+        new = f".permute({', '.join(map(str, moved))}).reshape({sizes}"
+        shown = join_lines(text.at(owner) + new)
+        back = find_view_back(program, op, text, node) if source == 1 else None
+        if back is not None:
+            message = f"`{shown}` and {back.message}"
+            yield Fix("fits", message, (Edit(tail, new), *back.edits))
+        yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+    for first_dim, second_dim in combinations(range(len(before)), 2):
+        if (first_dim, second_dim) != (0, rank - 1) or rank == 2:
+            new = f".transpose({first_dim}, {second_dim}).reshape({sizes}"
+            shown = join_lines(text.at(owner) + new)
+            yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+    written = [text.written(argument) for argument in node.args]
+    if len(written) == len(after) and len(written) > 2:
+        for first_dim, second_dim in combinations(range(len(written)), 2):
+            turned = list(written)
+            turned[first_dim], turned[second_dim] = (
+                turned[second_dim],
+                turned[first_dim],
+            )
+            new = (
+                f".{node.func.attr}({', '.join(turned)}).transpose({first_dim},"
+                f" {second_dim})"
+            )
+            shown = join_lines(text.at(owner) + new)
+            yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+
+
+def _suggest_row_per_sample(
+    program: Program, op: Op, text: SourceText, tail: Span
+) -> Iterator[Fix]:
+    """Suggest `flatten(1)`, with a layer that takes so many features."""
+    before, after = op.inputs[0].shape, op.outputs[0].shape
+    sizes = [str(size) for size in before[1:] if size > 1]
+    flat = Edit(tail, ".flatten(1)")
+    for user in program.trace.ops[op.index + 1 :]:
+        layer = program.layer(user)
+        if layer is None or not user.inputs or after[-1:] != user.inputs[0].shape[-1:]:
+            continue
+        written = " * ".join(sizes)
+        for fix in change_layer_size(
+            program, layer.path, after[-1], prod(before[1:]), written
+        ):
+            yield Fix("fits", f"`.flatten(1)` and {fix.message}", (flat, *fix.edits))
+        return

@@ -1,0 +1,131 @@
+"""Edits of the dim that a call runs along: another `dim`, the last step for the last
+sample, the letters behind an arrow.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.position_edits import (
+    suggest_positions,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.record.ops import Op
+
+JOINS = operators_with("concatenates")
+SUMMING = frozenset({"mean", "sum", "amax"})
+
+
+def suggest_other_dim(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the last dim, then the others, for the `dim` of a call; the last step for
+    the last sample.
+    """
+    op = program.op_at(finding.span)
+    if isinstance(node, ast.Subscript):
+        yield from _suggest_last_step(text, node)
+        return
+    if op is None or not op.inputs:
+        return
+    rank = len(op.inputs[0].shape)
+    for where, call in _iter_calls_with_dim(program, op, text, node):
+        place = _find_dim_argument(where, call)
+        shape = op.inputs[0].shape
+        match = re.search(r"along dim (\d+)$", finding.message)
+        own = re.search(r"along dim (\d+)", finding.message)
+        wide = [dim for dim in range(rank - 1, -1, -1) if shape[dim] > 1]
+        dims = [-1, *wide[1:]] if wide[:1] == [rank - 1] else wide
+        if own is not None:
+            dims = [dim for dim in dims if dim % rank != int(own[1]) % rank]
+        if match is not None and match.start() != (own.start() if own else -1):
+            right = int(match[1])
+            dims = [-1 if right == rank - 1 else right, *dims]
+        alone = "has size 1" in finding.message
+        if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
+            dims = [1, *dims]  # the steps, not the features
+        dims = list(dict.fromkeys(dims))
+        if "without `dim`" in finding.message and own is not None:
+            dims = [-1, int(own[1])] if rank == 3 else [int(own[1])]
+        if op.name.rpartition(".")[2] in JOINS:
+            dims = [1, -1]
+        for dim in dims:
+            if place is None:
+                yield with_keyword(where, call, f"dim={dim}")
+            elif where.written(place) != str(dim):
+                span = where.span(place)
+                shown = join_lines(where.written(call))
+                old = where.written(place)
+                shown = shown.replace(old, str(dim)) if shown.count(old) == 1 else ""
+                message = f"`{shown}`" if shown else f"`dim={dim}`"
+                yield Fix("fits", message, (Edit(span, str(dim)),))
+
+
+def _iter_calls_with_dim(
+    program: Program, op: Op, text: SourceText, node: ast.AST
+) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the call that has a dim: of the function, or where its layer is built."""
+    layer = program.layer(op)
+    if layer is not None and layer.path in program.built:
+        text_and_call = program.call_at(program.built[layer.path].span)
+        if text_and_call is not None:
+            yield text_and_call
+    elif isinstance(node, ast.Call):
+        yield text, node
+
+
+def _find_dim_argument(text: SourceText, call: ast.Call) -> ast.expr | None:
+    """Return the `dim` of a call, if the text has one."""
+    for word in call.keywords:
+        if word.arg in ("dim", "axis"):
+            return word.value
+    for argument in call.args:
+        inner = argument.operand if isinstance(argument, ast.UnaryOp) else argument
+        if isinstance(inner, ast.Constant) and type(inner.value) is int:
+            return argument
+    return None
+
+
+def _suggest_last_step(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
+    """Suggest `out[:, -1]` for `out[-1]`, and `h[-1]` for `h[:, -1]`."""
+    index = text.written(node.slice)
+    owner = text.written(node.value)
+    items = [part.strip() for part in index.split(",")]
+    if items[0] != ":":
+        new = f"{owner}[:, {index}]"
+    else:
+        new = f"{owner}[{', '.join(items[1:])}]"
+    yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def suggest_other_axis(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest another dim, or positions along another one."""
+    yield from suggest_other_dim(program, finding, text, node)
+    yield from suggest_positions(program, finding, text, node)
+
+
+def suggest_arrow(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest an equation with an arrow that keeps the letter all operands share."""
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return
+    terms = [term.strip() for term in first.value.split(",")]
+    if "->" in first.value or len(terms) < 2:
+        return
+    letters = [c for c in dict.fromkeys("".join(terms)) if c.isalpha()]
+    front = terms[0][0] if all(term.startswith(terms[0][0]) for term in terms) else ""
+    once = [c for c in letters if "".join(terms).count(c) == 1]
+    out = "".join(dict.fromkeys([*front, *once]))
+    quote = text.written(first)[0]
+    new = f"{quote}{first.value} -> {out}{quote}"
+    yield Fix("fits", f"`{new}`", (Edit(text.span(first), new),))

@@ -1,0 +1,328 @@
+"""Edits for warnings: what usually mends each, to be tried like the fixes of errors.
+
+An edit is shown only if the run with it has the warning no more, and no other one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_rounded
+from shapewright.analysis.fixes.index_edits import suggest_rows
+from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
+from shapewright.analysis.fixes.position_edits import (
+    suggest_batch_first,
+)
+from shapewright.analysis.fixes.warnings.accidental_shapes import (
+    suggest_equal_ranks,
+    suggest_equal_shapes,
+    suggest_squeezed_dim,
+    suggest_transpose,
+)
+from shapewright.analysis.fixes.warnings.data_edits import (
+    suggest_loader_in_order,
+    suggest_mean_of_features,
+    suggest_one_permutation,
+    suggest_one_seed,
+    suggest_own_data_set,
+    suggest_swapped_factors,
+)
+from shapewright.analysis.fixes.warnings.dim_edits import (
+    suggest_arrow,
+    suggest_other_axis,
+    suggest_other_dim,
+)
+from shapewright.analysis.fixes.warnings.label_edits import (
+    suggest_ignored_padding,
+    suggest_nearest,
+    suggest_sign,
+)
+from shapewright.analysis.fixes.warnings.loss_edits import (
+    suggest_logits_keyword,
+    suggest_loss_edits,
+)
+from shapewright.analysis.fixes.warnings.loss_term_edits import (
+    suggest_added_noise,
+    suggest_assigned_result,
+    suggest_detached_operand,
+    suggest_fill,
+    suggest_root_of_variance,
+    suggest_signed_operands,
+    suggest_subtracted_entropy,
+    suggest_sum,
+    suggest_truths,
+    suggest_two_letters,
+    suggest_unreduced_loss,
+)
+from shapewright.analysis.fixes.warnings.reset_edits import (
+    suggest_active_dropout,
+    suggest_later_load,
+    suggest_reset,
+)
+from shapewright.analysis.fixes.warnings.schedule_edits import (
+    suggest_direction,
+    suggest_own_scheduler,
+    suggest_step_of_scaler,
+    suggest_steps_of_loader,
+)
+from shapewright.analysis.fixes.warnings.shared_objects import (
+    suggest_buffers,
+    suggest_copied_state,
+    suggest_model_copy,
+    suggest_own_layers,
+    suggest_part,
+)
+from shapewright.analysis.fixes.warnings.silent_edits import (
+    suggest_added_tensor,
+    suggest_loss_of_each_class,
+    suggest_no_state,
+    suggest_old_order,
+    suggest_rows_for_samples,
+    suggest_tied_weight,
+)
+from shapewright.analysis.fixes.warnings.step_edits import (
+    suggest_earlier_clipping,
+    suggest_frozen_mode,
+    suggest_loaded_states,
+    suggest_other_loop,
+    suggest_unscaling,
+    suggest_weights_of_samples,
+)
+from shapewright.analysis.fixes.warnings.tensor_edits import (
+    suggest_classes,
+    suggest_element_of_each_row,
+    suggest_last_states,
+    suggest_mode_of_module,
+    suggest_one_order,
+    suggest_parameter,
+)
+from shapewright.analysis.fixes.warnings.training_edits import (
+    suggest_clearing,
+    suggest_count_of_batches,
+    suggest_count_of_samples,
+    suggest_each_once,
+    suggest_flag,
+    suggest_inside_loop,
+    suggest_last_batch,
+    suggest_later_clearing,
+    suggest_mode,
+    suggest_no_grad,
+    suggest_order_of_steps,
+    suggest_own_counts,
+    suggest_own_module,
+    suggest_registration,
+    suggest_step,
+    suggest_value,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.state_dicts import suggest_renamed_keys
+from shapewright.findings.codes import (
+    ADVANTAGE_WITH_GRAPH,
+    BATCH_AXIS,
+    BUILT_IN_FORWARD,
+    CENTRED_AXIS,
+    CLIPPED_AFTER_STEP,
+    CLIPPED_SCALED,
+    COMPARED_SCORES,
+    COUNT_NOT_READ,
+    COUNT_NOT_RESET,
+    COUNT_OVER_BATCHES,
+    DECAY_SWAPPED,
+    DIAGONAL_ONLY,
+    DRAWN_INDEX,
+    DROPOUT_ALWAYS_ON,
+    EINSUM_REDUCTION,
+    EQUAL_SAMPLES,
+    EVALUATED_IN_TRAINING_MODE,
+    EVALUATED_WITH_GRAPH,
+    FLAG_WITHOUT_EFFECT,
+    FOCAL_ON_MEAN,
+    GRADIENTS_CLEARED_UNUSED,
+    GRADIENTS_NOT_CLEARED,
+    GRAPH_KEPT,
+    INDEX_OF_ALL_ROWS,
+    INTERPOLATED_LABELS,
+    INVERTED_INTEGERS,
+    LAST_STEP,
+    LAYOUT,
+    LOADED_WEIGHTS_LOST,
+    LOSS_INPUT,
+    LOSS_SHAPES,
+    LOST_BATCH,
+    MASK_AXIS,
+    MEAN_OF_MEANS,
+    MEAN_OVER_SAMPLES,
+    METRIC_DIRECTION,
+    MINIMIZED_ENTROPY,
+    MIXED_REDUCTIONS,
+    MODEL_NOT_COPIED,
+    NEVER_STEPPED,
+    NOT_A_PARAMETER,
+    NOT_IN_OPTIMIZER,
+    ONE_SAMPLE,
+    OUTER_BROADCAST,
+    PADDED_TARGETS,
+    PAIRED_ROWS,
+    PARAMETER_REPEATED,
+    REPEATED_LAYER,
+    RESULT_DROPPED,
+    SAMPLER_WEIGHTS,
+    SCALED_STEP,
+    SCHEDULER_OF_REPLACED,
+    SCHEDULER_ORDER,
+    SCHEDULER_TOO_LONG,
+    SCHEDULER_UNIT,
+    SEED_REPEATED,
+    SEPARATE_PERMUTATIONS,
+    SEVERAL_LABELS,
+    SHARED_TRANSFORM,
+    SHUFFLED_ORDER,
+    SINGLE_CLASS,
+    STATE_NOT_COPIED,
+    STATE_NOT_RESUMED,
+    STATE_OF_OTHER_SAMPLES,
+    STATISTICS_NOT_COPIED,
+    STATISTICS_NOT_FROZEN,
+    SUM_AFTER_LOOP,
+    TEACHER_WITH_GRAPH,
+    TERM_WITHOUT_GRAPH,
+    TRAINED_IN_EVAL_MODE,
+    UNMATCHED_STATE_DICT,
+    UNRELATED_NOISE,
+    UNUSED_SPLIT,
+    VARIANCE_AS_SCALE,
+    VIEW_MIXES_DIMS,
+    WEAK_MASK,
+    WEIGHTS_NOT_TIED,
+    WRAPPED_DIFFERENCE,
+    WRONG_AXIS,
+)
+from shapewright.findings.finding import Finding, Fix
+from shapewright.program.source_text import SourceText
+
+MOST = 6
+"""Edits of one warning that are tried."""
+
+
+def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
+    """Return the edits that may mend a warning, the likeliest first."""
+    suggest = WAYS.get(finding.code)
+    text_and_node = program.node(finding.span)
+    if suggest is None or finding.span is None:
+        return []
+    if text_and_node is None:
+        text = program.text(finding.span.file)
+        near = text.near(finding.span.line) if text is not None else ()
+        if text is None or not near:
+            return []
+        text_and_node = text, near[0]
+    seen: dict[object, Fix] = {}
+    for fix in suggest(program, finding, *text_and_node):
+        seen.setdefault(tuple((e.span, e.text) for e in fix.edits), fix)
+    return list(seen.values())[:MOST]
+
+
+Suggest = Callable[[Program, Finding, SourceText, "ast.expr | ast.stmt"], Iterator[Fix]]
+
+
+def _combine(*ways: Suggest) -> Suggest:
+    """Return a function that suggests what the first of several others has."""
+
+    def suggest(
+        program: Program,
+        finding: Finding,
+        text: SourceText,
+        node: ast.expr | ast.stmt,
+    ) -> Iterator[Fix]:
+        for way in ways:
+            fixes = list(way(program, finding, text, node))
+            yield from fixes
+            if fixes:
+                return
+
+    return suggest
+
+
+WAYS: dict[str, Suggest] = {
+    OUTER_BROADCAST: _combine(suggest_rows_for_samples, suggest_equal_ranks),
+    STATE_OF_OTHER_SAMPLES: suggest_no_state,
+    WEIGHTS_NOT_TIED: suggest_tied_weight,
+    SEVERAL_LABELS: suggest_loss_of_each_class,
+    LOSS_SHAPES: suggest_equal_shapes,
+    LOST_BATCH: suggest_squeezed_dim,
+    LOSS_INPUT: _combine(suggest_logits_keyword, suggest_loss_edits),
+    BUILT_IN_FORWARD: suggest_own_module,
+    MASK_AXIS: suggest_mask_changes,
+    WEAK_MASK: suggest_fill,
+    FOCAL_ON_MEAN: suggest_unreduced_loss,
+    MIXED_REDUCTIONS: suggest_sum,
+    WRAPPED_DIFFERENCE: suggest_signed_operands,
+    INVERTED_INTEGERS: suggest_truths,
+    RESULT_DROPPED: suggest_assigned_result,
+    UNRELATED_NOISE: suggest_added_noise,
+    ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
+    TERM_WITHOUT_GRAPH: _combine(suggest_added_tensor, suggest_scores_for_rounded),
+    TEACHER_WITH_GRAPH: suggest_detached_operand,
+    DIAGONAL_ONLY: suggest_two_letters,
+    DRAWN_INDEX: suggest_rows,
+    MINIMIZED_ENTROPY: suggest_subtracted_entropy,
+    VARIANCE_AS_SCALE: suggest_root_of_variance,
+    VIEW_MIXES_DIMS: suggest_transpose,
+    WRONG_AXIS: suggest_other_dim,
+    BATCH_AXIS: suggest_other_axis,
+    LAYOUT: suggest_batch_first,
+    EINSUM_REDUCTION: suggest_arrow,
+    ONE_SAMPLE: suggest_last_batch,
+    GRAPH_KEPT: suggest_value,
+    MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    SUM_AFTER_LOOP: suggest_inside_loop,
+    GRADIENTS_NOT_CLEARED: suggest_clearing,
+    GRADIENTS_CLEARED_UNUSED: suggest_later_clearing,
+    NEVER_STEPPED: suggest_step,
+    COUNT_NOT_READ: suggest_own_counts,
+    COUNT_OVER_BATCHES: suggest_count_of_samples,
+    MEAN_OF_MEANS: suggest_count_of_samples,
+    LAST_STEP: suggest_last_states,
+    DROPOUT_ALWAYS_ON: suggest_mode_of_module,
+    NOT_A_PARAMETER: suggest_parameter,
+    COMPARED_SCORES: suggest_classes,
+    PAIRED_ROWS: _combine(suggest_old_order, suggest_one_order),
+    UNMATCHED_STATE_DICT: suggest_renamed_keys,
+    REPEATED_LAYER: suggest_own_layers,
+    INTERPOLATED_LABELS: suggest_nearest,
+    PADDED_TARGETS: suggest_ignored_padding,
+    STATE_NOT_RESUMED: suggest_loaded_states,
+    STATISTICS_NOT_FROZEN: suggest_frozen_mode,
+    SAMPLER_WEIGHTS: suggest_weights_of_samples,
+    STATISTICS_NOT_COPIED: suggest_buffers,
+    SINGLE_CLASS: suggest_sign,
+    UNUSED_SPLIT: suggest_part,
+    MODEL_NOT_COPIED: suggest_model_copy,
+    INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
+    EVALUATED_IN_TRAINING_MODE: suggest_mode,
+    EVALUATED_WITH_GRAPH: suggest_no_grad,
+    FLAG_WITHOUT_EFFECT: suggest_flag,
+    TRAINED_IN_EVAL_MODE: suggest_mode,
+    NOT_IN_OPTIMIZER: suggest_registration,
+    PARAMETER_REPEATED: suggest_each_once,
+    SCHEDULER_TOO_LONG: suggest_steps_of_loader,
+    SCHEDULER_UNIT: suggest_other_loop,
+    STATE_NOT_COPIED: suggest_copied_state,
+    CLIPPED_AFTER_STEP: suggest_earlier_clipping,
+    CLIPPED_SCALED: suggest_unscaling,
+    SCHEDULER_ORDER: suggest_order_of_steps,
+    SCHEDULER_OF_REPLACED: suggest_own_scheduler,
+    SCALED_STEP: suggest_step_of_scaler,
+    METRIC_DIRECTION: suggest_direction,
+    COUNT_NOT_RESET: suggest_reset,
+    EQUAL_SAMPLES: suggest_active_dropout,
+    LOADED_WEIGHTS_LOST: suggest_later_load,
+    SEED_REPEATED: suggest_one_seed,
+    SEPARATE_PERMUTATIONS: suggest_one_permutation,
+    DECAY_SWAPPED: suggest_swapped_factors,
+    CENTRED_AXIS: suggest_mean_of_features,
+    SHARED_TRANSFORM: suggest_own_data_set,
+    SHUFFLED_ORDER: suggest_loader_in_order,
+}
+"""What suggests edits, by the code of a warning."""

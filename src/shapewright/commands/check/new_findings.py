@@ -1,0 +1,277 @@
+"""What a run finds that no earlier run did: failed loads, refused calls, and the error
+that ended it, each with the edits that may mend it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from shapewright.analysis.error_causes import explain_error, explain_refused_call
+from shapewright.analysis.explanations import MOST_RELATED, explain_failures
+from shapewright.analysis.fixes import (
+    find_fixes,
+    fix_error,
+    fix_missing_value,
+    fix_mistaken_call,
+)
+from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
+from shapewright.analysis.fixes.batch_edits import describe_single_sample
+from shapewright.analysis.fixes.collate_edits import suggest_collate
+from shapewright.analysis.fixes.device_edits import suggest_moves
+from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.ragged_items import get_collate_kind
+from shapewright.analysis.fixes.refusals import (
+    FailedRun,
+    build_failed_outline,
+)
+from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.mistaken_calls import (
+    explain_unbuilt_class,
+    suggest_built_class,
+)
+from shapewright.analysis.mixed_devices import explain_devices
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
+from shapewright.analysis.state_dicts import explain_load, suggest_fixes
+from shapewright.commands.check.earlier_hazards import (
+    find_hazards_before,
+    suggest_for_hazards,
+)
+from shapewright.commands.check.fixes import (
+    LOAD,
+    Place,
+    get_finding_place,
+    get_place,
+    is_at,
+)
+from shapewright.commands.check.tried_fixes import (
+    Crowded,
+    Mend,
+)
+from shapewright.findings.codes import (
+    COLLATED_LIST,
+    ITEMS_DO_NOT_STACK,
+    MIXED_DEVICES,
+    PROGRAM_ERROR,
+    TORCH_ERROR,
+    TUPLE_AS_TENSOR,
+    UNPACKED_SIZES,
+)
+from shapewright.findings.finding import Finding, Related
+from shapewright.operators.failed_calls import Failure
+
+
+@dataclass(slots=True)
+class Reported:
+    """A finding with the repairs that help, the best first."""
+
+    finding: Finding
+    place: Place
+    mends: list[Mend] = field(default_factory=list)
+    numbers: frozenset[int] = frozenset()
+    untried: int = 0  # ways to mend it that had no turn
+    hazards: list[Finding] = field(default_factory=list)
+    carried: bool = False  # the runs behind it had its best repair
+    failed: FailedRun | None = None  # what is compared with the runs with a fix
+
+    def outline_failed(self, program: Program) -> FailedRun:
+        """Return what is compared of the run with the runs with a fix."""
+        if self.failed is None:
+            failures = (
+                f for f in program.failures if get_place(program, f) == self.place
+            )
+            self.failed = build_failed_outline(program, next(failures, None))
+        return self.failed
+
+    def removes(self, place: Place, crowded: Crowded) -> bool:
+        """Return whether the best repair of this finding removes the failure at a
+        place.
+
+        A layer that is left out fails nowhere, which says nothing of its other calls.
+        """
+        if not self.mends or self.mends[0].option.kind == "left-out":
+            return False
+        best = self.mends[0].tried
+        left = any(is_at(failure, place, crowded) for failure in best.failures)
+        return best.complete and not left
+
+
+@dataclass(slots=True)
+class NewFindings:
+    """The findings of a run behind those that are known.
+
+    `known` are those of earlier runs, `crowded` the lines with several calls that fail,
+    `is_mended` says that the program runs with the repair of an earlier error. `fresh`
+    grows while it is read: whether a finding follows from another depends on what
+    mended that one.
+    """
+
+    program: Program
+    known: list[Reported]
+    crowded: set[tuple[str, int]]
+    is_mended: bool
+    fresh: list[Reported] = field(default_factory=list)
+
+    def iterate(self, alone: bool) -> Iterator[tuple[Reported, list[FixOption]]]:
+        """Yield each with the edits to try; only the first where it is told `alone`."""
+        seen = {reported.place for reported in self.known}
+        yield from self.iterate_loads(seen)
+        lines = set[tuple[str, int]]()
+        yield from self.iterate_refused(seen, lines, alone)
+        failures = self.program.failures
+        lines |= {get_place(self.program, failure)[:2] for failure in failures}
+        for finding in self.program.trace.findings:
+            place = get_finding_place(finding)
+            if place not in seen:
+                is_left = place[:2] in lines
+                yield from self.iterate_other(finding, place, is_left, alone)
+
+    def iterate_loads(
+        self, seen: set[Place]
+    ) -> Iterator[tuple[Reported, list[FixOption]]]:
+        """Yield the state dicts that do not fit."""
+        for span, misloaded in self.program.loads:
+            place = (span.file, span.line, LOAD)
+            if place not in seen and misloaded.matched is None:
+                load = explain_load(span, misloaded)
+                load = replace(load, related=_collect_places(self.program, load))
+                fixes = suggest_fixes(self.program, span, misloaded)
+                yield Reported(load, place), list(iter_options("load", 1.0, fixes))
+
+    def iterate_refused(
+        self, seen: set[Place], lines: set[tuple[str, int]], alone: bool
+    ) -> Iterator[tuple[Reported, list[FixOption]]]:
+        """Yield the calls that torch refuses, and add their lines to `lines`."""
+        program = self.program
+        explained = [
+            (finding, failures, get_place(program, failures[0]))
+            for finding, failures in explain_failures(program)
+        ]
+        places = {place for *_, place in explained}
+        mixed = [f for f in program.trace.findings if f.code == MIXED_DEVICES]
+        places |= {get_finding_place(entry) for entry in mixed}
+        calls = Counter(place[:2] for place in places)
+        self.crowded |= {line for line, count in calls.items() if count > 1}
+        for finding, failures, place in explained:
+            if _is_of_guessed_batch(program, failures):
+                continue
+            lines.add(place[:2])
+            before = (*self.known, *self.fresh)
+            follows = any(reported.removes(place, self.crowded) for reported in before)
+            mine = _get_sizes(failures[0])
+            if self.is_mended and mine:
+                # The mend chose one of two sizes, and this call wants the other.
+                follows |= any(reported.numbers == mine for reported in before)
+            if place in seen or follows or (alone and self.fresh):
+                continue
+            yield self.explain_refused(finding, failures[0], place, mine)
+
+    def explain_refused(
+        self, finding: Finding, failure: Failure, place: Place, sizes: frozenset[int]
+    ) -> tuple[Reported, list[FixOption]]:
+        """Return the finding on a refused call with its cause, and the edits to try."""
+        program = self.program
+        if finding.code == TORCH_ERROR:
+            finding = explain_refused_call(program, finding)
+        finding = explain_unbuilt_class(program, finding)
+        related = describe_single_sample(program, failure.op)
+        related = related or describe_decisions(program, failure)
+        related = related or describe_layout(program, failure)
+        if related is not None:
+            finding = replace(finding, related=(related, *finding.related))
+        hazards = find_hazards_before(program, failure)
+        options = suggest_for_hazards(program, hazards)
+        options += iter_options("value", 0.3, suggest_built_class(program, finding))
+        options += find_fixes(program, failure)
+        if finding.code == TORCH_ERROR:
+            options = [*fix_mistaken_call(program, finding), *options]
+        if finding.code == TUPLE_AS_TENSOR:
+            options = list(fix_missing_value(program, finding))
+        reported = Reported(finding, place, numbers=sizes, hazards=hazards)
+        return reported, options
+
+    def iterate_other(
+        self, finding: Finding, place: Place, is_left: bool, alone: bool
+    ) -> Iterator[tuple[Reported, list[FixOption]]]:
+        """Yield what a run noted itself: items that do not stack, two devices, and the
+        error that ended it. `is_left`: a refused call on its line is told already.
+        """
+        program, fresh = self.program, self.fresh
+        if finding.code == ITEMS_DO_NOT_STACK:
+            fixes = suggest_collate(program, finding)
+            kind = get_collate_kind(finding)
+            yield Reported(finding, place), list(iter_options(kind, 1.0, fixes))
+            return
+        if alone and fresh:
+            return
+        if finding.code == MIXED_DEVICES:
+            shown = explain_devices(program, finding)
+            if not any(_is_same_stray(shown, entry.finding) for entry in fresh):
+                moves = suggest_moves(program, finding)
+                yield Reported(shown, place), list(iter_options("move", 1.0, moves))
+            return
+        ended = finding.code in (TORCH_ERROR, PROGRAM_ERROR)
+        if ended and is_left:
+            return
+        if not ended or finding.severity == "note":  # rests on what was supposed
+            yield Reported(finding, place), []
+            return
+        if _is_left_by_backward(program, finding):
+            return
+        if any(reported.removes(place, self.crowded) for reported in fresh):
+            return  # it does not end the run where an earlier error is mended
+        shown = explain_error(program, finding, finding.code == PROGRAM_ERROR)
+        if shown.code == UNPACKED_SIZES:
+            single = describe_single_sample(program, None)
+            first = (single,) if single is not None else ()
+            shown = replace(shown, related=(*first, *shown.related))
+        shown = replace(shown, related=_collect_places(program, shown))
+        code = shown.code if shown.code == COLLATED_LIST else finding.code
+        options = fix_error(program, replace(finding, code=code))
+        yield Reported(shown, place), options
+
+
+def _is_left_by_backward(program: Program, finding: Finding) -> bool:
+    """Return whether an error only says that a refused backward pass left nothing."""
+    refused = any(failure.of_history for failure in program.failures)
+    return refused and "'NoneType'" in finding.message
+
+
+def _is_of_guessed_batch(program: Program, failures: list[Failure]) -> bool:
+    """Return whether a call failed behind a loader whose items do not stack: its batch
+    was guessed.
+    """
+    frames = program.trace.ops[failures[0].op].frames[:1]
+    for finding in program.trace.findings:
+        if finding.code != ITEMS_DO_NOT_STACK or finding.span is None:
+            continue
+        if any(frame.span.line >= finding.span.line for frame in frames):
+            return True
+    return False
+
+
+def _is_same_stray(finding: Finding, other: Finding) -> bool:
+    """Return whether one tensor is on the wrong device in two calls on a line."""
+    return (
+        finding.code == other.code == MIXED_DEVICES
+        and finding.related[:1] == other.related[:1] != ()
+        and (finding.span is None) == (other.span is None)
+    )
+
+
+def _get_sizes(failure: Failure) -> frozenset[int]:
+    """Return the two sizes that do not match."""
+    unmet = failure.unmet
+    both = (unmet.has, unmet.needs) if unmet is not None else ()
+    return frozenset(size for size in both if type(size) is int)
+
+
+def _collect_places(program: Program, finding: Finding) -> tuple[Related, ...]:
+    """Return the places that a finding names, and those that define the names on its
+    line.
+    """
+    known = [finding.span, *(place.span for place in finding.related)]
+    more = drop_repeated(iter_line_definitions(program, finding.span), known)
+    return (*finding.related, *more)[:MOST_RELATED]
