@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shapewright.analysis.fixes.module_lists import find_module_list
 from shapewright.analysis.fixes.statements import (
@@ -20,7 +20,7 @@ from shapewright.findings.codes import (
     NOT_A_MODULE_YET,
     NOTHING_TO_TRAIN,
 )
-from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -33,15 +33,6 @@ EMPTY = "optimizer got an empty parameter list"
 NON_LEAF = "can't optimize a non-leaf Tensor"
 TOO_EARLY = "before Module.__init__() call"
 LAYERS = ("nn.", "torch.nn.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """Why an error came: a sentence, the places that show it, and edits."""
-
-    message: str
-    related: tuple[Related, ...]
-    fixes: tuple[Fix, ...] = ()
 
 
 def explain_definition(program: Program, finding: Finding) -> Finding:
@@ -65,7 +56,7 @@ def suggest_definitions(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from cause.fixes
 
 
-def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]:
+def _find_cause(program: Program, finding: Finding) -> tuple[str, Explanation | None]:
     """Return the code and the cause of an error, or None for other errors."""
     text_and_node = program.node(finding.span)
     messages = f"{finding.message} {finding.torch_message}"
@@ -88,7 +79,9 @@ def _find_cause(program: Program, finding: Finding) -> tuple[str, _Cause | None]
 # -- an optimizer without parameters ---------------------------------------------------
 
 
-def _explain_empty(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
+def _explain_empty(
+    program: Program, text: SourceText, node: ast.AST
+) -> Explanation | None:
     """Explain an optimizer that got no parameters."""
     parameters = _get_parameters(node)
     if parameters is None:
@@ -147,7 +140,7 @@ def _find_class(
     return None
 
 
-def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> _Cause | None:
+def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> Explanation | None:
     """Explain a constructor whose name Python does not call."""
     methods = [method for method in kind.body if isinstance(method, ast.FunctionDef)]
     if any(method.name == "__init__" for method in methods):
@@ -165,8 +158,11 @@ def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> _Cause | None:
             edits = [Edit(span, "__init__"), *_iter_same_calls(where, method)]
             message_of_fix = f"`def __init__` for `def {method.name}`"
             fix = Fix("fits", message_of_fix, tuple(edits))
-            return _Cause(message, (Related(span, "this name has other underscores"),),
-                          (fix,))  # fmt: skip
+            return Explanation(
+                message,
+                (Related(span, "this name has other underscores"),),
+                (fix,),
+            )
     return None
 
 
@@ -184,7 +180,7 @@ def _iter_same_calls(where: SourceText, method: ast.FunctionDef) -> Iterator[Edi
 
 def _explain_containers(
     program: Program, where: SourceText, kind: ast.ClassDef
-) -> _Cause | None:
+) -> Explanation | None:
     """Explain layers in Python lists and dicts, where a module does not look."""
     for node in ast.walk(kind):
         if not isinstance(node, ast.Call):
@@ -200,13 +196,13 @@ def _explain_containers(
             what = "dict" if "Dict" in fix.message else "list"
             message = f"the layers of `{kind.name}` are in a Python {what}, at line"
             message += f" {place.line}: its `parameters()` look into modules only"
-            return _Cause(message, (Related(place, f"a plain {what}"),), (fix,))
+            return Explanation(message, (Related(place, f"a plain {what}"),), (fix,))
     return None
 
 
 def _explain_other_weights(
     where: SourceText, kind: ast.ClassDef, text: SourceText, parameters: ast.expr
-) -> _Cause:
+) -> Explanation:
     """Explain a model that registers no parameter; another method may list them."""
     has_attributes = any(
         get_own_attribute(node.targets[0])
@@ -228,7 +224,7 @@ def _explain_other_weights(
                 new = f"{text.written(parameters.func.value)}.{method}()"
                 edit = Edit(text.span(parameters), new)
                 fixes.append(Fix("fits", f"`{new}`", (edit,)))
-    return _Cause(message, related, tuple(fixes))
+    return Explanation(message, related, tuple(fixes))
 
 
 def _list_classes(where: SourceText) -> set[str]:
@@ -238,7 +234,7 @@ def _list_classes(where: SourceText) -> set[str]:
     }
 
 
-def _find_used_generator(text: SourceText, parameters: ast.expr) -> _Cause | None:
+def _find_used_generator(text: SourceText, parameters: ast.expr) -> Explanation | None:
     """Explain `model.parameters()` kept in a name and read before the optimizer."""
     if not isinstance(parameters, ast.Name):
         return None
@@ -277,13 +273,13 @@ def _find_used_generator(text: SourceText, parameters: ast.expr) -> _Cause | Non
                     Related(text.span(readers[0]), "it is read to its end here"),
                     Related(text.span(node), "it is made here"),
                 )
-                return _Cause(message, related, (fix,))
+                return Explanation(message, related, (fix,))
     return None
 
 
 def _explain_used_argument(
     text: SourceText, scope: ast.FunctionDef, parameters: ast.Name
-) -> _Cause | None:
+) -> Explanation | None:
     """Explain parameters that an optimizer of the program reads before it hands them
     on: what `filter` gives is read once.
     """
@@ -306,12 +302,12 @@ def _explain_used_argument(
     new = f"{name} = list({name})"
     edit = write_before(text, text.statement_of(readers[0]), new)
     related = (Related(text.span(readers[0]), "it is read to its end here"),)
-    return _Cause(message, related, (Fix("fits", f"`{new}`", (edit,)),))
+    return Explanation(message, related, (Fix("fits", f"`{new}`", (edit,)),))
 
 
 def _explain_frozen(
     program: Program, text: SourceText, parameters: ast.expr
-) -> _Cause | None:
+) -> Explanation | None:
     """Explain a filter that leaves no parameter, because all are frozen."""
     from shapewright.analysis.autograd_errors.lost_graphs import find_freezing
 
@@ -330,13 +326,17 @@ def _explain_frozen(
             (Edit(text.span(flag), "True"),))
         for flag in flags[:1]
     ]  # fmt: skip
-    return _Cause(message, (Related(text.span(place), "frozen here"),), tuple(fixes))
+    return Explanation(
+        message, (Related(text.span(place), "frozen here"),), tuple(fixes)
+    )
 
 
 # -- a result in place of a parameter --------------------------------------------------
 
 
-def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
+def _explain_result(
+    program: Program, text: SourceText, node: ast.AST
+) -> Explanation | None:
     """Explain a tensor in an optimizer that is the result of a call."""
     tensors = program.ending.tensors if program.ending is not None else {}
     parameters = _get_parameters(node)
@@ -355,7 +355,7 @@ def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause
         message += f" {maker.span.line}: an optimizer trains leaves only"
         fixes = tuple(_iter_leaf_edits(*call)) if call is not None else ()
         place = Related(maker.span, f"`{name}` is computed here")
-        causes.append(_Cause(message, (place,), fixes))
+        causes.append(Explanation(message, (place,), fixes))
     if not causes:
         return None
     firsts = [cause.fixes[0] for cause in causes if cause.fixes]
@@ -364,7 +364,7 @@ def _explain_result(program: Program, text: SourceText, node: ast.AST) -> _Cause
         message = " and ".join(fix.message for fix in firsts)
         fixes = (Fix("fits", message, tuple(e for fix in firsts for e in fix.edits)),)
     related = tuple(place for cause in causes for place in cause.related)
-    return _Cause(causes[0].message, related, fixes)
+    return Explanation(causes[0].message, related, fixes)
 
 
 def _iter_names(node: ast.AST) -> Iterator[str]:
@@ -421,7 +421,7 @@ def _get_end(span: Span) -> tuple[int, int]:
     return span.end_line, span.end_column
 
 
-def _explain_leaf(text: SourceText, node: ast.AST) -> _Cause | None:
+def _explain_leaf(text: SourceText, node: ast.AST) -> Explanation | None:
     """Explain a write to a parameter while a model is built."""
     if not isinstance(node, ast.expr | ast.stmt):
         return None
@@ -436,13 +436,15 @@ def _explain_leaf(text: SourceText, node: ast.AST) -> _Cause | None:
     fixes: tuple[Fix, ...] = ()
     if edit is not None:
         fixes = (Fix("fits", f"`with torch.no_grad():` around {shown}", (edit,)),)
-    return _Cause(message, (), fixes)
+    return Explanation(message, (), fixes)
 
 
 # -- a module before its own constructor -----------------------------------------------
 
 
-def _explain_early(program: Program, text: SourceText, node: ast.AST) -> _Cause | None:
+def _explain_early(
+    program: Program, text: SourceText, node: ast.AST
+) -> Explanation | None:
     """Explain a class whose `__init__` assigns modules before `super().__init__()`."""
     owner: tuple[SourceText, ast.ClassDef] | None = None
     around = text.around(node, ast.ClassDef)
@@ -479,7 +481,7 @@ def _explain_early(program: Program, text: SourceText, node: ast.AST) -> _Cause 
             edits, new = [], "super().__init__()"
         fix = Fix("fits", f"`{new}` first in `__init__`",
                   (write_before(where, first, new), *edits))  # fmt: skip
-        return _Cause(message, tuple(related), (fix,))
+        return Explanation(message, tuple(related), (fix,))
     return None
 
 

@@ -128,10 +128,15 @@ class Program:
 
     def call_of(self, op: Op) -> ModuleCall | None:
         """Return the module call during which an op ran, or None."""
+        return self._calls.get((op.module, op.call))
+
+    @cached_property
+    def _calls(self) -> dict[tuple[str, int], ModuleCall]:
+        """Return the first module call of every path and number."""
+        calls: dict[tuple[str, int], ModuleCall] = {}
         for call in self.trace.calls:
-            if call.path == op.module and call.call == op.call:
-                return call
-        return None
+            calls.setdefault((call.path, call.call), call)
+        return calls
 
     def layer(self, op: Op) -> ModuleCall | None:
         """Return the layer call that an op belongs to, such as that of `fc1` in

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import (
@@ -23,9 +24,12 @@ GENERATORS = "one of the params is Module.parameters"
 REPORT = "'_IncompatibleKeys' object has no attribute"
 OBJECTS = "numpy.object_"
 SEVERAL = "only one element tensors can be converted"
+MAPPED = "vmap: Expected all tensors to have the same size in the mapped dimension"
 KEYS = "'str' object has no attribute"
+REMOVED = re.compile(r"'Identity' object has no attribute '(in|out)_features'")
 SEVERAL_TENSORS = re.compile(r"must be Tensor, not (\w*Output\w*)")
 """In torch's message about what a model of another library returns."""
+OUTPUT = re.compile(r"'(\w+Output\w*)' object has no attribute")
 INPUTS = re.compile(r"Sequential\.forward\(\) takes 2 positional arguments but (\d+)")
 
 
@@ -38,19 +42,27 @@ def explain_wrong_object(
         return _explain_nested_forward(program, missing[1])
     if REPORT in messages:
         return _explain_report(text)
+    if REMOVED.search(messages) is not None:
+        return _explain_removed_layer(text, node)
     if KEYS in messages:
         return _explain_keys(text, node)
+    output = OUTPUT.search(messages)
+    if output is not None and isinstance(node, ast.Attribute):
+        return _explain_output(text, node.value, output[1])
     if not isinstance(node, ast.Call):
         return None
     output = SEVERAL_TENSORS.search(messages)
     if output is not None:
-        return _explain_output(text, node, output[1])
+        values = [part for part in node.args if isinstance(part, ast.Name | ast.Call)]
+        return _explain_output(text, values[0], output[1]) if values else None
     if GENERATORS in messages:
         return _explain_generators(text, node)
     if OBJECTS in messages:
         return _explain_objects(text, node)
     if SEVERAL in messages:
         return _explain_several(text, node)
+    if MAPPED in messages:
+        return _explain_mapped(text, node)
     if INPUTS.search(messages) is not None:
         return _explain_inputs(text, node)
     return None
@@ -84,6 +96,56 @@ def _explain_nested_forward(program: Program, name: str) -> Explanation | None:
                     )
                     return Explanation(message, related, (fix,))
     return None
+
+
+def _explain_removed_layer(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain `model.fc.in_features` of a model that has no `fc` any more: it was built
+    with `num_classes=0`, or `nn.Identity()` was put in its place above.
+    """
+    size = next((n for n in ast.walk(node) if _is_size_of_layer(n)), None)
+    if not isinstance(size, ast.Attribute) or not isinstance(size.value, ast.Attribute):
+        return None
+    layer, model = text.written(size.value), text.written(size.value.value)
+    for value in find_defining(text, model.rpartition(".")[2]):
+        words = value.keywords if isinstance(value, ast.Call) else []
+        for word in words:
+            if word.arg != "num_classes" or text.written(word.value) != "0":
+                continue
+            message = (
+                f"`{layer}` is an `nn.Identity`: with `num_classes=0` the model is"
+                " built without its classifier, and `num_features` is its width"
+            )
+            related = (Related(text.span(word.value), "it is left out here"),)
+            new = f"{model}.num_features"
+            fix = Fix("fits", f"`{new}`", (Edit(text.span(size), new),))
+            return Explanation(message, related, (fix,))
+    for statement in text.nodes:
+        if not isinstance(statement, ast.Assign) or statement.lineno >= size.lineno:
+            continue
+        if text.written(statement.targets[0]) != layer:
+            continue
+        if get_called_name(statement.value) != "Identity":
+            continue
+        message = (
+            f"`{layer}` is an `nn.Identity` since line {statement.lineno}: its size is"
+            " to be read before it is replaced"
+        )
+        related = (Related(text.span(statement), "it is replaced here"),)
+        edits = (
+            write_before(text, statement, f"features = {text.written(size)}"),
+            Edit(text.span(size), "features"),
+        )
+        shown = f"`features = {text.written(size)}` before it is replaced"
+        return Explanation(message, related, (Fix("fits", shown, edits),))
+    return None
+
+
+def _is_size_of_layer(node: ast.AST) -> bool:
+    """Return whether an expression is `x.in_features` or `x.out_features`."""
+    return isinstance(node, ast.Attribute) and node.attr in (
+        "in_features",
+        "out_features",
+    )
 
 
 def _explain_report(text: SourceText) -> Explanation | None:
@@ -160,23 +222,44 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
 CAST = '.astype("float32")'
 
 
-def _explain_output(text: SourceText, call: ast.Call, kind: str) -> Explanation | None:
+def _explain_output(text: SourceText, value: ast.expr, kind: str) -> Explanation | None:
     """Explain an object with several tensors, as models of `transformers` return it."""
-    value = next((n for n in call.args if isinstance(n, ast.Name)), None)
-    if value is None:
-        return None
-    names = ["last_hidden_state"]
+    shown = text.line_of(value)
+    names = ["last_hidden_state" if kind.startswith("BaseModel") else "logits"]
     if "Pooling" in kind:
         names.insert(0, "pooler_output")
+    if "QuestionAnswering" in kind:
+        names = ["start_logits", "end_logits"]
     message = (
-        f"`{value.id}` is a `{kind}`, which holds several tensors:"
+        f"`{shown}` is a `{kind}`, which holds several tensors:"
         f" {' and '.join(f'`{name}`' for name in names)} among them"
     )
-    fixes = tuple(
-        Fix("fits", f"`{value.id}.{name}`", (Edit(text.span(value).end, f".{name}"),))
+    back = _find_returned(text, value)
+    fixes = [
+        Fix("fits", f"`return {text.line_of(back)}.{name}`", (edit,))
         for name in names
-    )
-    return Explanation(message, (), fixes)
+        if back is not None
+        for edit in (Edit(text.span(back).end, f".{name}"),)
+    ]
+    fixes += [
+        Fix("fits", f"`{shown}.{name}`", (Edit(text.span(value).end, f".{name}"),))
+        for name in names
+    ]
+    return Explanation(message, (), tuple(fixes))
+
+
+def _find_returned(text: SourceText, value: ast.expr) -> ast.expr | None:
+    """Return what the function of the file that made a value returns, if it is a name
+    or a call.
+    """
+    sources = find_defining(text, text.written(value)) or [value]
+    called = get_called_name(sources[-1])
+    for _, function in text.functions(called) if called else ():
+        last = function.body[-1]
+        back = last.value if isinstance(last, ast.Return) else None
+        if isinstance(back, ast.Name | ast.Call):
+            return back
+    return None
 
 
 def _explain_several(text: SourceText, call: ast.Call) -> Explanation | None:
@@ -194,6 +277,34 @@ def _explain_several(text: SourceText, call: ast.Call) -> Explanation | None:
         return None
     fix = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
     return Explanation(message, (), (fix,))
+
+
+def _explain_mapped(text: SourceText, call: ast.Call) -> Explanation | None:
+    """Explain `vmap(f)(params, x)`, which maps over the parameters too."""
+    name = text.line_of(call.func)
+    values = [call.func, *find_defining(text, name.rpartition(".")[2])]
+    mapped = [
+        part
+        for value in values
+        for part in ast.walk(value)
+        if isinstance(part, ast.Call) and get_called_name(part) == "vmap"
+    ]
+    if not mapped or any(word.arg == "in_dims" for word in mapped[0].keywords):
+        return None
+    shared = text.written(call.args[0]) if call.args else ""
+    message = (
+        f"`{text.line_of(mapped[0])}` takes a sample of each argument along its first"
+        f" dim, of `{shared}` too: `in_dims` names what is shared"
+    )
+    related = (Related(text.span(mapped[0]), "it is mapped over all arguments here"),)
+    count = len(call.args)
+    fixes = []
+    for at in range(count if count > 1 else 0):
+        dims = ", ".join("None" if other == at else "0" for other in range(count))
+        new = f"in_dims=({dims})"
+        end = text.span(mapped[0].args[-1]).end
+        fixes.append(Fix("fits", f"`{new}`", (Edit(end, f", {new}"),)))
+    return Explanation(message, related, tuple(fixes))
 
 
 def _explain_inputs(text: SourceText, call: ast.Call) -> Explanation | None:

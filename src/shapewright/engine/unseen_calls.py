@@ -72,14 +72,17 @@ def watch_apply(engine: Engine) -> Iterator[None]:
         kind.apply = original  # type: ignore[method-assign]
 
 
-def _make_stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
+def _make_stand_in(
+    engine: Engine, value: torch.Tensor, keep_values: bool = True
+) -> torch.Tensor:
     """Return a data-free stand-in with the same identity; integers keep their values.
 
-    The user's own tensors must not enter the graph, and in it no device may mix.
+    The user's own tensors must not enter the graph, and in it no device may mix: within
+    a transform the engine cannot put a stand-in in their place later.
     """
     info = engine.info(value)
     whole = not (value.is_floating_point() or value.is_complex())
-    if info.kind == BLANK or (whole and info.storage.known):
+    if info.kind == BLANK or (keep_values and whole and info.storage.known):
         return value
     twin = engine.blank_of(value)
     new = Info(info.meta, info.storage, BLANK, info.grad_fn, info.number)
@@ -168,7 +171,7 @@ def _make_entry_wrapper(engine: Engine) -> Wrap:
                 raise NeedsGraph(original.__name__)
             with torch._C.DisableTorchFunction():
                 args, kwargs = nests.swap_tensors(
-                    (args, kwargs), lambda value: _make_stand_in(engine, value)
+                    (args, kwargs), lambda value: _make_stand_in(engine, value, False)
                 )
             return original(*args, **kwargs)
 

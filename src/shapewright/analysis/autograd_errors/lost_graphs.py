@@ -87,6 +87,10 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
     call = _write_call(history, op)
     if name in DETACHING:
         return _GraphEnd(op, f"{call}{line} removes it", "the graph ends here")
+    if op.name.endswith("autograd.grad"):
+        reason = f"{call}{line} gives a gradient without a graph of its own, as it is"
+        reason += " not called with `create_graph=True`"
+        return _GraphEnd(op, reason, "the graph ends here")
     block = find_block(history, op)
     if block is not None:
         words, span = block

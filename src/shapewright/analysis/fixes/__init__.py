@@ -28,6 +28,9 @@ from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.log_probabilities import (
+    suggest_summed_log_probabilities,
+)
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
@@ -47,6 +50,8 @@ from shapewright.analysis.fixes.token_edits import (
     suggest_last_tokens,
     suggest_resized_embedding,
 )
+from shapewright.analysis.fixes.turned_rows import suggest_columns
+from shapewright.analysis.fixes.view_labels import suggest_labels_of_views
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
@@ -87,6 +92,8 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("created", suggest_joined_sizes),  # a number would stand for the factor
+    ("order", suggest_labels_of_views),  # a slice would leave out a view
+    ("order", suggest_summed_log_probabilities),  # a column would stand for the action
     ("tokens", suggest_last_tokens),  # one position would stand for all
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
@@ -193,6 +200,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
             *iter_options("row", 0.5, suggest_row_positions(program, finding)),
+            *iter_options("turned", 0.5, suggest_columns(program, finding)),
             *iter_options("squeeze", 0.9, squeeze_edits.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
             *iter_options("meant", 0.7, suggest_keywords_on(program, lines)),

@@ -256,6 +256,14 @@ def suggest_mask_changes(
         new = f"{owner}.repeat_interleave({text.written(count)}, dim=0)"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
     values = [*node.args[-1:], *(word.value for word in node.keywords)]
+    if name in TRIANGLES and "hides each query from itself" in finding.message:
+        diagonal = next((v for v in values if isinstance(v, ast.Constant)), None)
+        if diagonal is None:
+            yield with_keyword(text, node, "diagonal=1")
+        else:
+            edit = Edit(text.span(diagonal), "1")
+            yield Fix("fits", f"`diagonal=1` for `{name}`", (edit,))
+        return
     for value in values if name in TRIANGLES else ():
         if isinstance(value, ast.Constant) and isinstance(value.value, int):
             new = str(value.value - 1)

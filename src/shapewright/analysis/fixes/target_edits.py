@@ -69,6 +69,27 @@ def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
         yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
+def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `return image, mask.squeeze(0)` in a data set whose masks have a dim of
+    size 1 in front, which class indices do not have.
+    """
+    unmet, inputs = failure.unmet, program.trace.ops[failure.op].inputs
+    if unmet is None or unmet.code != TARGET_SHAPE or len(inputs) < 2:
+        return
+    scores, target = inputs[:2]
+    if target.shape[1:2] != (1,) or len(target.shape) != len(scores.shape):
+        return
+    for file in program.trace.sources:
+        text = program.text(file)
+        for _, function in text.functions("__getitem__") if text is not None else ():
+            last = function.body[-1]
+            value = last.value if isinstance(last, ast.Return) else None
+            if text is None or not isinstance(value, ast.Tuple) or len(value.elts) < 2:
+                continue
+            if isinstance(value.elts[-1], ast.Name):
+                yield append_method(text, value.elts[-1], ".squeeze(0)")
+
+
 def _flatten_predictions(program: Program, op: Op) -> Iterator[Fix]:
     """Yield `scores.reshape(-1, scores.size(-1))`, where this gives a row for each
     element of the target.

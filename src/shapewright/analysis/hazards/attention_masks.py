@@ -9,6 +9,7 @@ from typing import Any
 
 from shapewright.analysis.hazards.causal_masks import (
     HIDES,
+    find_hidden_queries,
     find_shown_targets,
     find_softmax,
     find_true_side,
@@ -29,6 +30,7 @@ HIDING = operators_with("fills_by_mask")
 def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     """Find masks that do not affect the softmax, or that show the future."""
     yield from find_shown_targets(scene)
+    yield from find_hidden_queries(scene)
     for call in scene.calls:
         if call.op.span is None:
             continue

@@ -213,6 +213,33 @@ def find_shown_targets(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
+def find_hidden_queries(scene: HazardContext) -> Iterator[Finding]:
+    """Find causal masks that hide the query itself, and so every key of the first."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        mask, hidden = _find_hidden(scene, call)
+        if mask is None or hidden is None:
+            continue
+        if hidden.side != "future" or hidden.last > 0 or not _is_infinite_fill(call):
+            continue
+        op, sizes = hidden.triangle, mask.shape[-2:]
+        if op.span is None or op.span in seen or len(set(sizes)) != 1 or sizes[0] < 2:
+            continue
+        seen.add(op.span)
+        message = (
+            "the mask hides each query from itself, and of the first query every key:"
+            " the softmax of a row of `-inf` is NaN, and so is the loss"
+        )
+        yield scene.finding(MASK_AXIS, op, message, (call.op, "the mask is used here"))
+
+
+def _is_infinite_fill(call: OperatorCall) -> bool:
+    """Return whether a mask hides scores by `-inf`, as attention does of truths."""
+    if call.name in FILLS:
+        return bool(call.given(2, "value") == float("-inf"))
+    return any(fact.dtype == "bool" for fact in call.op.inputs[2:])
+
+
 def _find_hidden(
     scene: HazardContext, call: OperatorCall
 ) -> tuple[Fact | None, _TrueOffsets | None]:
@@ -229,6 +256,8 @@ def _find_hidden(
         for fact in inputs[-2:]:
             if len(fact.shape) == 2 and fact.dtype != "bool":
                 return fact, _find_hiding_triangle(scene, fact)
+            if len(fact.shape) == 2:
+                return fact, find_true_offsets(scene, fact)
     elif call.name == "scaled_dot_product_attention" and len(inputs) > 3:
         if inputs[3].dtype != "bool":
             return inputs[3], _find_hiding_triangle(scene, inputs[3])

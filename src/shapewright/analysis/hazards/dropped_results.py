@@ -58,12 +58,12 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
             continue
         if call.op.kind not in ("new", "copy", "view") or not call.op.outputs:
             continue
+        if scene.users.get(call.op.outputs[0].tensor):
+            continue
         if _is_of_module(scene, call):
             continue
         receiver = _find_receiver(scene, call)
         if receiver is None:
-            continue
-        if scene.users.get(call.op.outputs[0].tensor):
             continue
         message = (
             f"`{call.name}` returns a new tensor, which is thrown away: `{receiver}`"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.sample_offsets import find_indices_without_offsets
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import GRAPHS_WITHOUT_OFFSETS, looks_for
 from shapewright.findings.finding import Finding
@@ -31,7 +32,10 @@ class _Edges:
 
 @looks_for(GRAPHS_WITHOUT_OFFSETS)
 def find_joined_graphs(scene: HazardContext) -> Iterator[Finding]:
-    """Find edges that are joined as they are and index the joined nodes."""
+    """Find edges that are joined as they are and index the joined nodes; indices within
+    one sample that index those of a batch.
+    """
+    yield from find_indices_without_offsets(scene)
     edges: dict[int, _Edges] = {}
     nodes: dict[int, int] = {}  # how many graphs have so many nodes together
     seen: set[object] = set()

@@ -31,6 +31,8 @@ SHIFTING = operators_with("adds_terms", "clamps") | {"clamp_min", "clamp_"}
 """What keeps a sum away from zero."""
 REARRANGING = operators_with("is_view", "copies_if_needed")
 LARGEST_EPSILON = 1e-2
+ASYMMETRIC = ("logits", "probabilities")
+"""What losses expect of which a target and a prediction are not the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,34 @@ def _find_base(scene: HazardContext, fact: Fact) -> Fact:
     return fact
 
 
+def _find_swapped_arguments(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses whose first argument has no graph and whose second one has: torch
+    takes the prediction first.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        inputs = call.op.inputs[:2]
+        if EXPECTED.get(call.name) not in ASYMMETRIC or len(inputs) < 2:
+            continue
+        if inputs[0].requires_grad or not inputs[1].requires_grad:
+            continue
+        if call.op.span is None or call.op.span in seen:
+            continue
+        seen.add(call.op.span)
+        names = scene.names(call.op)
+        message = (
+            f"{scene.operation(call.op)} takes the prediction first and the target"
+            f" second: {names[0]} is data, and {names[1]} is what the model computed"
+        )
+        yield scene.finding(LOSS_INPUT, call.op, message)
+
+
 @looks_for(LOSS_INPUT)
 def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
-    """Find losses of probabilities where logits belong, and the reverse."""
+    """Find losses of probabilities where logits belong, and the reverse; the prediction
+    in the place of the target.
+    """
+    yield from _find_swapped_arguments(scene)
     for loss_input in _iter_loss_inputs(scene):
         name = scene.names(loss_input.loss)[0].rsplit(" (", 1)[0]
         loss = scene.operation(loss_input.loss)

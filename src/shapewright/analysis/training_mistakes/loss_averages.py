@@ -253,7 +253,8 @@ def _is_returned(scene: RehearsalContext, op: Op) -> bool:
 def _is_mean_loss(op: Op) -> bool:
     """Return whether a loss is the mean over its samples."""
     arguments = dict(op.arguments)
-    return arguments.get("reduction", "mean") == "mean" and not op.outputs[0].shape
+    is_mean = arguments.get("reduction", "mean") == "mean"
+    return is_mean and bool(op.outputs) and not op.outputs[0].shape
 
 
 def _is_sample_count(

@@ -17,7 +17,9 @@ from shapewright.findings.codes import (
     looks_for,
 )
 from shapewright.findings.finding import Finding
+from shapewright.program.source_text import get_receiver
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.report import Place
 
 
@@ -27,12 +29,33 @@ def find_frozen_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     for met in scene.observations("frozen-statistics"):
         path, count = met.name.split()
         layers = "its layer" if count == "1" else f"its {count} layers"
+        call = _find_evaluation(scene, path)
+        # Where the program has put it into evaluation mode, nobody means to undo that.
         yield build_finding(
             STATISTICS_NOT_FROZEN,
             f"`{path}` is frozen, but in training mode: {layers} of batch norm go on"
             " with their running statistics, so its features change",
             scene.span(met.place, "train"),
+            (call, "`eval()` is called here, and undone by the later `train()`"),
+            severity="warning" if call is not None else None,
         )
+
+
+def _find_evaluation(scene: RehearsalContext, path: str) -> Span | None:
+    """Return the call by which the program puts a part of a model into evaluation
+    mode, by a name that is one of its path; None where it puts the whole model so.
+    """
+    names = {name.lower() for name in path.split(".")}
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        for node in text.nodes if text is not None else ():
+            if text is None or get_called_name(node) != "eval":
+                continue
+            receiver = get_receiver(node) if isinstance(node, ast.Call) else None
+            name = text.written(receiver).rpartition(".") if receiver else ("", "", "")
+            if name[0] and name[2].lower() in names and isinstance(node, ast.Call):
+                return text.span(node)
+    return None
 
 
 @looks_for(STATISTICS_NOT_COPIED, of_whole_runs=True)

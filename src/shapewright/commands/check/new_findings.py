@@ -27,6 +27,7 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.mistaken_calls import (
     explain_unbuilt_class,
     suggest_built_class,
@@ -179,6 +180,7 @@ class NewFindings:
         related = describe_single_sample(program, failure.op)
         related = related or describe_decisions(program, failure)
         related = related or describe_layout(program, failure)
+        related = related or describe_labels_of_views(program, failure)
         if related is not None:
             finding = replace(finding, related=(related, *finding.related))
         hazards = find_hazards_before(program, failure)

@@ -45,9 +45,7 @@ from shapewright.commands.check.tried_fixes import (
     rank_repair,
 )
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
-from shapewright.findings.codes import (
-    CODES,
-)
+from shapewright.findings.codes import CODES, LOSS_SHAPES, ONE_SAMPLE, OUTER_BROADCAST
 from shapewright.findings.finding import Finding, Fix
 from shapewright.program.spans import Span, apply_edits
 from shapewright.record.report import Report
@@ -78,6 +76,9 @@ TOGETHER = 8
 
 UNCOUNTED = frozenset({"left-out", "definition", "value"})
 """Kinds of fixes with which fewer layers may run."""
+
+ACCIDENTAL = frozenset({LOSS_SHAPES, ONE_SAMPLE, OUTER_BROADCAST})
+"""Codes of shapes that meet by accident."""
 
 Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
 """How to run the program with each of these texts, in short. A failure at its place
@@ -154,6 +155,7 @@ class Session:
                 for finding in warnings
                 if finding.span not in error_spans
                 and not is_told_as_cause(finding, findings)
+                and not self.is_removed(finding)
             ]
             findings += tuple(mend_warnings(trials, warnings))
         if self.first:
@@ -432,6 +434,20 @@ class Session:
             )
             finding = replace(finding, lines=(*finding.lines, note))
         return finding
+
+    def is_removed(self, warning: Finding) -> bool:
+        """Return whether shapes that meet by accident are gone with the best repair of
+        an error: they follow from the same mistake.
+        """
+        if warning.code not in ACCIDENTAL:
+            return False
+        firsts = [reported.mends[0].tried for reported in self.told if reported.mends]
+        return any(
+            tried.complete
+            and not tried.failures
+            and all(place[2] != warning.code for place in tried.warnings)
+            for tried in firsts
+        )
 
     def is_ignored(self, finding: Finding) -> bool:
         """Return whether a finding noted by a run, such as a loop over elements, is

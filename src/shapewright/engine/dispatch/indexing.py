@@ -19,6 +19,7 @@ from shapewright.engine.dispatch.view_operators import (
 )
 from shapewright.engine.identity import VALUED, Info, Storage, intern_meta
 from shapewright.engine.values import known_values, unknown_lengths
+from shapewright.operators.metadata_rules import SCALAR_TYPE
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -100,6 +101,31 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, Tensor) and item.dim() == 0 and item.dtype not in masks
 
 
+def _check_dtypes(
+    engine: Engine, target: Tensor, items: tuple[Any, ...], value: Any
+) -> None:
+    """Raise torch's error for values of another dtype that are written by indices,
+    which its data-free kernel casts. By a mask alone, one value is cast.
+    """
+    if not isinstance(value, Tensor) or value.dtype == target.dtype:
+        return
+    indices = [item for item in items if isinstance(item, Tensor | list)]
+    masks = [
+        item
+        for item in indices
+        if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8)
+    ]
+    if not indices or (len(masks) == len(indices) and value.numel() == 1):
+        return
+    dtypes = (str(x.dtype).removeprefix("torch.") for x in (target, value))
+    names = (SCALAR_TYPE.get(dtype, dtype) for dtype in dtypes)
+    message = (
+        "Index put requires the source and destination dtypes match, got {} for the"
+        " destination and {} for the source."
+    )
+    engine.raise_theirs(RuntimeError(message.format(*names)))
+
+
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """Answer `x[...] = y`, a write; the values of x become unknown if y's are."""
     from shapewright.engine.values.reads import find_mask_rows
@@ -120,6 +146,7 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
     where = items if type(where) is tuple else items[0]
     memory_overlap.check_item_assignment(engine, func, (target, where, value), infos)
     index_bounds.check_masks(engine, target, where)
+    _check_dtypes(engine, target, items, value)
     changed: list[Any] = []
     for item in items:
         if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):

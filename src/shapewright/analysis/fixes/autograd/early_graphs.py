@@ -21,7 +21,7 @@ from shapewright.analysis.fixes.statements import (
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import collect_names
+from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Op
 
 
@@ -54,6 +54,7 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if text_and_statement is None or text_and_statement[1] is text_and_statement[2]:
         return
     text, statement, loop = text_and_statement
+    yield from _suggest_single_pass(history, cause)
     edge, first = get_edge(cause), cause.other
     trained = set[int]()
     if edge is not None and first is not None:
@@ -68,6 +69,41 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     words = f"`{join_lines(written)}` inside the loop"
     edits = (cut_lines(text, statement), write_before(text, loop.body[0], written))
     yield Fix("fits", words, edits)
+
+
+def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest one backward pass behind a loop that has one for each of several losses,
+    and no step between them.
+    """
+    text_and_call = history.program.call_at(cause.failing.span)
+    if text_and_call is None:
+        return
+    text, call = text_and_call
+    loop, statement = text.around(call, ast.For, ast.While), text.statement_of(call)
+    if not isinstance(loop, ast.For) or not isinstance(statement, ast.Expr):
+        return
+    loss = call.func.value if isinstance(call.func, ast.Attribute) else None
+    steps = [node for node in ast.walk(loop) if get_called_name(node) == "step"]
+    set_in_loop = {
+        text.written(target)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    }
+    if not isinstance(loss, ast.Name) or steps or loss.id not in set_in_loop:
+        return
+    names = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+    total = next(name for name in TOTALS if name not in names)
+    edits = (
+        write_before(text, loop, f"{total} = 0"),
+        Edit(text.span(statement), f"{total} = {total} + {loss.id}"),
+        write_after(text, loop, f"{total}.backward()"),
+    )
+    yield Fix("fits", f"`{total}.backward()` behind the loop, of the sum", edits)
+
+
+TOTALS = ("total", "total_loss", "sum_of_losses")
+"""Names for a sum of losses."""
 
 
 def suggest_new_sum(history: History, cause: Cause) -> Iterator[Fix]:

@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.autograd.unconnected_parts import (
     suggest_used_head,
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_loss
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
@@ -44,6 +45,9 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if text_and_node is None or cut is None:
         return
     text, node = text_and_node
+    if cut.name.endswith("autograd.grad") and isinstance(node, ast.Call):
+        yield from _suggest_own_graph(text, node)
+        return
     if isinstance(node, ast.Compare):
         yield _read_scores(text, node)
     name = cut.name.rpartition(".")[2]
@@ -68,6 +72,18 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         inner, span = text.span(node.func.value), text.span(node)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
+
+
+def _suggest_own_graph(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `create_graph=True` for gradients that are differentiated again."""
+    for word in call.keywords:
+        if word.arg in ("create_graph", "retain_graph"):
+            edit = Edit(text.span(word.value), "True")
+            if word.arg == "retain_graph":
+                edit = Edit(text.span(word.value).end, ", create_graph=True")
+            yield Fix("fits", "`create_graph=True`", (edit,))
+            return
+    yield with_keyword(text, call, "create_graph=True")
 
 
 def _read_scores(text: SourceText, node: ast.Compare) -> Fix:

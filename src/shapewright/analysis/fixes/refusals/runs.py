@@ -15,6 +15,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op, collect_leaves
 
 Shape = tuple[int, ...]
@@ -29,6 +30,8 @@ OF_CLASSES = operators_with("is_loss") & operators_with("has_index_bounds")
 """Losses of class numbers."""
 JOINING = operators_with("joins_tensors")
 """Operators whose tensors have the same number of dims."""
+STATES = ("Parameter", "register_buffer")
+"""What makes a part of a module's state of a tensor."""
 COMPARED = 3
 """Calls of an operator on a line whose results are compared."""
 MOST_CALLS = 4_000
@@ -293,9 +296,20 @@ def _find_bystanders(program: Program, failing: Op) -> frozenset[Calls]:
             behind.add(calls)
         elif op.span == failing.span:
             behind.add(calls)  # a part of the failing call, which torch makes in it
-        elif calls is not None and any(fact.tensor in of_data for fact in op.outputs):
+        elif calls is None or _is_of_state(program, op):
+            continue
+        elif any(fact.tensor in of_data for fact in op.outputs):
             others.add(calls)
     return frozenset(others - behind)
+
+
+def _is_of_state(program: Program, op: Op) -> bool:
+    """Return whether a call makes the values of a parameter or a buffer."""
+    text_and_node = program.node(op.span)
+    if text_and_node is None:
+        return False
+    text, node = text_and_node
+    return any(get_called_name(outer) in STATES for outer in text.outwards(node))
 
 
 def _find_followers(program: Program, failure: Failure) -> frozenset[tuple[str, int]]:

@@ -67,6 +67,18 @@ def suggest_other_dim(
                 yield Fix("fits", message, (Edit(span, str(dim)),))
 
 
+def suggest_kept_dim(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `keepdim=True` for a reduction that lines up with another dim."""
+    if "without `keepdim=True`" not in finding.message:
+        return
+    for place in finding.related:
+        text_and_call = program.call_at(place.span)
+        if text_and_call is not None:
+            yield with_keyword(*text_and_call, "keepdim=True")
+
+
 def _iter_calls_with_dim(
     program: Program, op: Op, text: SourceText, node: ast.AST
 ) -> Iterator[tuple[SourceText, ast.Call]]:

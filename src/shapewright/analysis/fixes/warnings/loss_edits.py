@@ -43,6 +43,9 @@ def suggest_loss_edits(
     loss = program.op_at(finding.span)
     if loss is None:
         return
+    if "takes the prediction first" in finding.message and isinstance(node, ast.Call):
+        yield from _suggest_swapped_arguments(text, node)
+        return
     name = loss.name.rpartition(".")[2]
     kind = finding.message.rpartition(" holds ")[2].partition(" of ")[0]
     if "has applied it" in finding.message:
@@ -60,6 +63,21 @@ def suggest_loss_edits(
         ways.insert(0, _suggest_without(program, makers[-1]))
     for way in ways:
         yield from way
+
+
+def _suggest_swapped_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `loss_fn(prediction, target)` for `loss_fn(target, prediction)`."""
+    if len(call.args) < 2:
+        return
+    first, second = call.args[:2]
+    edits = (
+        Edit(text.span(first), text.written(second)),
+        Edit(text.span(second), text.written(first)),
+    )
+    written = f"{text.written(call.func)}({text.written(second)}, {text.written(first)}"
+    rest = "".join(f", {text.written(part)}" for part in call.args[2:])
+    words = "".join(f", {w.arg}={text.written(w.value)}" for w in call.keywords)
+    yield Fix("fits", f"`{join_lines(f'{written}{rest}{words})')}`", edits)
 
 
 def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:

@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
 )
 from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_arrow,
+    suggest_kept_dim,
     suggest_other_axis,
     suggest_other_dim,
 )
@@ -269,7 +270,7 @@ WAYS: dict[str, Suggest] = {
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: suggest_transpose,
-    WRONG_AXIS: suggest_other_dim,
+    WRONG_AXIS: _combine(suggest_kept_dim, suggest_other_dim),
     BATCH_AXIS: suggest_other_axis,
     LAYOUT: suggest_batch_first,
     EINSUM_REDUCTION: suggest_arrow,

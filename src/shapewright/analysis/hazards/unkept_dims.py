@@ -1,0 +1,91 @@
+"""Find a tensor that meets its own sum along another dim than the sum was taken of:
+`adj / adj.sum(1)` of a square matrix divides the columns by the sums of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import WRONG_AXIS
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+REDUCING = operators_with("reduces_dims")
+ELEMENTWISE = operators_with("computes_each_element", "clamps") | {"+", "pow", "**"}
+NORMALIZING = operators_with("divides_elements", "subtracts") | {"/", "-", "/=", "-="}
+FARTHEST = 6
+"""Calls between a tensor and the one that it meets."""
+
+
+def find_unkept_dims(scene: HazardContext) -> Iterator[Finding]:
+    """Find reductions without `keepdim=True` that line up with another dim."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in NORMALIZING or len(call.op.inputs) != 2:
+            continue
+        if call.op.span is None or call.op.span in seen:
+            continue
+        whole, part = call.op.inputs
+        reduction = _find_reduction(scene, whole, part)
+        if reduction is None:
+            continue
+        seen.add(call.op.span)
+        dim = _get_dim(reduction, len(whole.shape))
+        names = scene.names(call.op)
+        what = "divides" if "/" in call.name or "div" in call.name else "shifts"
+        message = (
+            f"{names[1]} was reduced along dim {dim} without `keepdim=True`, and lines"
+            f" up with dim {len(whole.shape) - 1} of {names[0]}: it {what} other rows"
+            " than it was computed of"
+        )
+        yield scene.finding(
+            WRONG_AXIS, call.op, message, (reduction.op, "it is reduced here")
+        )
+
+
+def _get_dim(call: OperatorCall, rank: int) -> int | None:
+    """Return the dim that a call reduces, or None if it is not a single one."""
+    dim = call.given(1, "dim", "axis")
+    if call.name == "norm":
+        dim = call.given(2, "dim")
+    if isinstance(dim, tuple | list) and len(dim) == 1:
+        dim = dim[0]
+    return dim % rank if type(dim) is int else None
+
+
+def _find_reduction(
+    scene: HazardContext, whole: Fact, part: Fact
+) -> OperatorCall | None:
+    """Return the call that reduced a tensor to another one, which then lines up with
+    its dims one place further on.
+    """
+    rank = len(whole.shape)
+    if rank < 2 or len(part.shape) != rank - 1 or part.shape[-1] < 2:
+        return None
+    for op in iter_first_makers(scene.program, part, FARTHEST):
+        call = scene.call(op)
+        if call.name in REDUCING or call.name == "norm":
+            dim = _get_dim(call, rank)
+            if dim in (None, 0) or not op.inputs or len(op.inputs[0].shape) != rank:
+                return None
+            return call if _is_made_of(scene, op.inputs[0], whole) else None
+        if call.name not in ELEMENTWISE or op.outputs[0].shape != part.shape:
+            return None
+    return None
+
+
+def _is_made_of(scene: HazardContext, fact: Fact, whole: Fact) -> bool:
+    """Return whether a tensor is another one, or its elements changed one by one."""
+    if fact.tensor == whole.tensor:
+        return True
+    for op in iter_first_makers(scene.program, fact, FARTHEST):
+        name = op.name.rpartition(".")[2]
+        if name not in ELEMENTWISE or not op.inputs:
+            return False
+        if op.inputs[0].tensor == whole.tensor:
+            return op.inputs[0].shape == fact.shape
+    return False
