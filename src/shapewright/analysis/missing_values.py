@@ -86,6 +86,9 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
         source = _find_source(text, method.value)
         if source is not None and _is_of_layer(text, source):
             return _explain_layer(text, name, source)
+        returned = _explain_returned_tuple(values, method.value)
+        if returned is not None:
+            return returned
         if not name.startswith(("F", "torch", "nn", "self")) and isinstance(
             call, ast.Call
         ):

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     INDEX_OUT_OF_RANGE,
+    INNER_DIM_MISMATCH,
     TARGET_SHAPE,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -49,6 +51,37 @@ def suggest_row_positions(program: Program, finding: Finding) -> Iterator[Fix]:
     edits = tuple(Edit(text.span(read.value).end, ".iloc") for read in reads)
     owner, index = text.written(reads[0].value), text.written(reads[0].slice)
     yield Fix("fits", f"`{owner}.iloc[{join_lines(index)}]`", edits)
+
+
+def suggest_columns_of_training(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `test = test.reindex(columns=train.columns, fill_value=0)` where
+    `get_dummies` makes columns of two tables, and one lacks a category.
+    """
+    if failure.unmet is None or failure.unmet.code != INNER_DIM_MISMATCH:
+        return
+    for file in program.trace.sources:
+        text = program.text(file)
+        if text is None or "get_dummies" not in text.text:
+            continue
+        assigned = {
+            name.id: statement
+            for statement in (text.tree.body if text.tree is not None else ())
+            if isinstance(statement, ast.Assign)
+            for name in ast.walk(statement.targets[0])
+            if isinstance(name, ast.Name)
+        }
+        for name, statement in assigned.items():
+            for word in TWINS:
+                first = name.replace(word, "train")
+                if word not in name or first not in assigned:
+                    continue
+                new = f"{name} = {name}.reindex(columns={first}.columns, fill_value=0)"
+                edit = write_after(text, statement, new)
+                yield Fix("fits", f"`{new}`", (edit,))
+
+
+TWINS = ("test", "valid", "val", "dev")
+"""Parts of the names of tables that have a table for training beside them."""
 
 
 def _find_reads(

@@ -24,6 +24,7 @@ GENERATORS = "one of the params is Module.parameters"
 REPORT = "'_IncompatibleKeys' object has no attribute"
 OBJECTS = "numpy.object_"
 SEVERAL = "only one element tensors can be converted"
+PATH = "Expected state_dict to be dict-like, got <class 'str'>"
 MAPPED = "vmap: Expected all tensors to have the same size in the mapped dimension"
 KEYS = "'str' object has no attribute"
 REMOVED = re.compile(r"'Identity' object has no attribute '(in|out)_features'")
@@ -55,6 +56,8 @@ def explain_wrong_object(
     if output is not None:
         values = [part for part in node.args if isinstance(part, ast.Name | ast.Call)]
         return _explain_output(text, values[0], output[1]) if values else None
+    if PATH in messages:
+        return _explain_path(text, node)
     if GENERATORS in messages:
         return _explain_generators(text, node)
     if OBJECTS in messages:
@@ -166,6 +169,20 @@ def _explain_report(text: SourceText) -> Explanation | None:
                 message, related, (Fix("fits", f"`{written}`", (edit,)),)
             )
     return None
+
+
+def _explain_path(text: SourceText, call: ast.Call) -> Explanation | None:
+    """Explain `model.load_state_dict("model.pt")`, which reads no file."""
+    if get_called_name(call) != "load_state_dict" or not call.args:
+        return None
+    path = text.written(call.args[0])
+    message = (
+        f"`{join_lines(path)}` is the path of a file, and `load_state_dict` takes what"
+        " is in it: `torch.load` reads the file"
+    )
+    new = f"torch.load({path})"
+    fix = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call.args[0]), new),))
+    return Explanation(message, (), (fix,))
 
 
 def _explain_generators(text: SourceText, call: ast.Call) -> Explanation | None:

@@ -90,6 +90,7 @@ from shapewright.analysis.fixes.window_edits import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.table_labels import (
+    suggest_columns_of_training,
     suggest_one_column,
     suggest_shifted_codes,
 )
@@ -227,6 +228,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("rank", 0.7, single_loss)
     factors = numbers_and_names.suggest_swapped_factors(program, failure)
     yield from iter_options("turned", 0.8, factors)
+    counts = index_edits.suggest_later_count(program, failure)
+    yield from iter_options("counted", 0.8, counts)
+    columns = suggest_columns_of_training(program, failure)
+    yield from iter_options("columns", 0.8, columns)
     yield from iter_options("table", 2.0, index_edits.fix_table(program, failure))
     yield from iter_options(
         "table", 2.0, index_edits.fix_indexed_tensor(program, failure)

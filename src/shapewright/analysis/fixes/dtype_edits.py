@@ -32,11 +32,14 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
         return  # a cast would hide what is wrong
     for repair in failure.repairs:
         if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
+            fact = program.trace.ops[failure.op].inputs[repair.tensor]
+            # A cast of a complex number would throw its imaginary part away.
+            of_complex = fact.dtype.startswith("complex")
             yield from with_method_where_made(
                 program,
                 failure,
                 repair.tensor,
-                f".{CASTS[repair.new]}()",
+                ".abs()" if of_complex else f".{CASTS[repair.new]}()",
                 kinds=(ast.Call, ast.Compare),
             )
 

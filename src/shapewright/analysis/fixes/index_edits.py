@@ -16,15 +16,16 @@ from shapewright.analysis.fixes.constructors import (
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 from shapewright.record.ops import Op
 
 GATHERING = frozenset({"gather", "take_along_dim"})
@@ -42,6 +43,51 @@ def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from change_layer_size(
                 program, layer.path, unmet.needs, unmet.has + more, ""
             )
+
+
+def suggest_later_count(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest to count a vocabulary, `n = len(words)`, behind the lines that add to it,
+    where an index is beyond the rows of a table.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return
+    for file in program.trace.sources:
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            if text is None or not isinstance(node, ast.Assign):
+                continue
+            counted = node.value
+            if get_called_name(counted) != "len" or not isinstance(counted, ast.Call):
+                continue
+            owner = text.written(counted.args[0]) if counted.args else ""
+            block = getattr(text.parent(node), "body", [])
+            later = block[block.index(node) + 1 :] if node in block else []
+            growing = [line for line in later if _is_growing(text, line, owner)]
+            if growing:
+                written = text.written(node)
+                edits = cut_lines(text, node), write_after(text, growing[-1], written)
+                words = f"`{join_lines(written)}` behind what adds to `{owner}`"
+                yield Fix("fits", words, edits)
+
+
+def _is_growing(text: SourceText, statement: ast.stmt, owner: str) -> bool:
+    """Return whether a statement adds items to a list, a set or a dict."""
+    for node in ast.walk(statement):
+        target: ast.expr | None = None
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            target = node.value
+        elif isinstance(node, ast.AugAssign):
+            target = node.target
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            target = node.func.value if node.func.attr in GROWING else None
+        if target is not None and text.written(target) == owner:
+            return True
+    return False
+
+
+GROWING = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
+"""Methods of lists, sets and dicts that add items."""
 
 
 def suggest_expanded_index(program: Program, failure: Failure) -> Iterator[Fix]:

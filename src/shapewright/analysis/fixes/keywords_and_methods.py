@@ -301,6 +301,11 @@ def _suggest_packing_keywords(
 ) -> Iterator[Fix]:
     """Suggest the keyword that the message on a packing call names."""
     where = program.call_at(program.trace.ops[failure.op].span)
+    if where is not None and "at least 1" in message and len(where[1].args) > 1:
+        lengths = where[1].args[1]
+        new = f"{where[0].written(lengths)}.clamp(min=1)"
+        edit = Edit(where[0].span(lengths).end, ".clamp(min=1)")
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
     word = re.search(r"`((?:enforce_sorted|batch_first)=(?:True|False))`", message)
     if where is None or word is None:
         return

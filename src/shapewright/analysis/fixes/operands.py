@@ -26,6 +26,7 @@ from shapewright.findings.codes import (
     TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
@@ -145,8 +146,33 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
     if op.name.endswith(".numpy") and isinstance(func, ast.Attribute):
         yield append_method(text, func.value, method)
     elif isinstance(node, ast.Call):
-        for argument in node.args:
+        own = (
+            list(_suggest_functions_of_torch(text, node)) if fact.requires_grad else []
+        )
+        yield from own
+        for argument in node.args if not own else ():
             yield append_method(text, argument, method)
+
+
+OF_BOTH = operators_with("computes_each_element", "reduces_dims")
+"""Functions that NumPy has too, by the same name and for the same arguments."""
+
+
+def _suggest_functions_of_torch(text: SourceText, node: ast.Call) -> Iterator[Fix]:
+    """Suggest `torch.log1p(x) - torch.log1p(y)` for the functions of NumPy in a
+    statement, which keep no graph.
+    """
+    edits, names = [], []
+    for call in ast.walk(text.statement_of(node)):
+        func = call.func if isinstance(call, ast.Call) else None
+        if not isinstance(func, ast.Attribute) or func.attr not in OF_BOTH:
+            continue
+        if text.written(func.value) in ("np", "numpy"):
+            edits.append(Edit(text.span(func), f"torch.{func.attr}"))
+            names.append(f"`torch.{func.attr}`")
+    if edits:
+        shown = " and ".join(dict.fromkeys(names))
+        yield Fix("fits", f"{shown}, which keep the graph", tuple(edits))
 
 
 def fix_storage(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.summed_batches import find_summed_batches
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -213,6 +214,7 @@ STEPS = 6
 @looks_for(BATCH_DEPENDENCE)
 def find_batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Find per-sample maps divided by an extreme over all samples."""
+    yield from find_summed_batches(scene)
     if not scene.model or scene.batch is None:
         return
     for call in scene.calls:

@@ -9,6 +9,7 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distribution_inputs import (
     find_scores_as_probabilities,
 )
+from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
 from shapewright.analysis.hazards.value_makers import (
     FARTHEST,
     LINEAR,
@@ -150,6 +151,7 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     in the place of the target.
     """
     yield from _find_swapped_arguments(scene)
+    yield from find_normalized_targets(scene)
     for loss_input in _iter_loss_inputs(scene):
         name = scene.names(loss_input.loss)[0].rsplit(" (", 1)[0]
         loss = scene.operation(loss_input.loss)

@@ -34,6 +34,7 @@ TRIANGLES = operators_with("keeps_triangle")
 DRAWS = operators_with("is_random") & (
     operators_with("is_sized_factory") | operators_with("ignores_given_values")
 )
+JOINING = operators_with("joins_tensors") | {"pad_sequence"}
 SQUARES = frozenset({"pow", "**", "square", "abs"})
 
 Slices = tuple[Any, ...]
@@ -102,7 +103,7 @@ def _find_embedding(
         seen.add(fact.tensor)
         if call.name == "embedding":
             tokens, before = _find_tokens(scene, call.op.inputs[0])
-            same = tokens is not None and tokens.tensor == target.tensor
+            same = tokens is not None and _is_same_part(scene, tokens, target)
             if same and (*before, *taken) == cuts and len(call.dims[0]) > 1:
                 axes = call.dims[0][-1]
                 time = axes[0].root if len(axes) == 1 else None
@@ -114,6 +115,22 @@ def _find_embedding(
     if embedding is None or not causal or time is None:
         return None
     return embedding if _has_positions(scene, scores, time) else None
+
+
+def _is_same_part(scene: HazardContext, fact: Fact, other: Fact) -> bool:
+    """Return whether two tensors are one, or join the same parts of the same ones."""
+    if fact.tensor == other.tensor:
+        return True
+    first, second = scene.maker(fact), scene.maker(other)
+    if first is None or second is None or first.name != second.name:
+        return False
+    if first.name not in JOINING or len(first.op.inputs) != len(second.op.inputs):
+        return False
+    parts = zip(first.op.inputs, second.op.inputs, strict=True)
+    return all(
+        (a.storage, a.storage_offset, a.shape) == (b.storage, b.storage_offset, b.shape)
+        for a, b in parts
+    )
 
 
 def _has_positions(scene: HazardContext, scores: Fact, time: Axis) -> bool:

@@ -19,6 +19,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.report import Place
 
@@ -33,12 +34,27 @@ def find_sampler_weights(scene: RehearsalContext) -> Iterator[Finding]:
         drawn = f"only samples 0 to {int(count) - 1} are ever drawn"
         if int(count) > int(size):
             drawn = "indices are drawn that it does not have"
+        loader = scene.span(met.place, "DataLoader")
+        sampler = _find_sampler(scene, met.place)
         yield build_finding(
             SAMPLER_WEIGHTS,
             f"the sampler has {count} weights and `{name}` has {size} samples: it"
             f" takes a weight for each sample, so {drawn}",
-            scene.span(met.place, "DataLoader"),
+            sampler or loader,
+            (loader, "the loader draws with it here"),
         )
+
+
+def _find_sampler(scene: RehearsalContext, place: Place) -> Span | None:
+    """Return the call that builds the only weighted sampler of a file, or None."""
+    text = scene.program.text(place[0])
+    calls = [
+        node
+        for node in (text.nodes if text is not None else ())
+        if isinstance(node, ast.Call)
+        and get_called_name(node) == "WeightedRandomSampler"
+    ]
+    return text.span(calls[0]) if text is not None and len(calls) == 1 else None
 
 
 def _is_of_repeated_indices(scene: RehearsalContext, class_name: str) -> bool:

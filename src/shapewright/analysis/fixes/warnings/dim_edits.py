@@ -67,6 +67,14 @@ def suggest_other_dim(
                 yield Fix("fits", message, (Edit(span, str(dim)),))
 
 
+def suggest_dim_of_features(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `(users * items).sum(dim=-1)` for a sum of all samples."""
+    if "adds up the features of all" in finding.message and isinstance(node, ast.Call):
+        yield with_keyword(text, node, "dim=-1")
+
+
 def suggest_kept_dim(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

@@ -162,3 +162,29 @@ def _write_class_loss(
         return None  # it is not imported
     edit = Edit(text.span(call.func), new)
     return Fix("fits", f"`{new}` in place of `{before}`", (edit,))
+
+
+def suggest_shifted_items(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `return tokens[:-1], tokens[1:]` in a data set whose items have the same
+    tokens twice.
+    """
+    for file in program.trace.sources:
+        source = program.text(file)
+        functions = source.functions("__getitem__") if source is not None else ()
+        for _, function in functions:
+            last = function.body[-1]
+            value = last.value if isinstance(last, ast.Return) else None
+            if source is None or not isinstance(value, ast.Tuple):
+                continue
+            parts = [source.written(part) for part in value.elts]
+            if (
+                len(parts) != 2
+                or parts[0] != parts[1]
+                or not parts[1].endswith("[:-1]")
+            ):
+                continue
+            new = f"{parts[1].removesuffix('[:-1]')}[1:]"
+            edit = Edit(source.span(value.elts[1]), new)
+            yield Fix("fits", f"`return {parts[0]}, {new}`", (edit,))

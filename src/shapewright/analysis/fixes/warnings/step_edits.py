@@ -120,18 +120,37 @@ def _iter_frozen_parts(text: SourceText) -> Iterator[str]:
 def suggest_weights_of_samples(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `weights[labels]` for a sampler of a `TensorDataset`."""
-    data = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    if not isinstance(data, ast.Name) or "TensorDataset" not in finding.message:
+    """Suggest `weights[labels]` for a sampler with a weight for each class: of the
+    labels that were counted, or those of a `TensorDataset`.
+    """
+    calls = [node, *text.nodes]
+    sampler = next((c for c in calls if get_called_name(c) == SAMPLER), None)
+    weights = (
+        sampler.args[0] if isinstance(sampler, ast.Call) and sampler.args else None
+    )
+    if not isinstance(weights, ast.Name | ast.Attribute):
         return
-    for call in text.nodes:
-        if get_called_name(call) == "WeightedRandomSampler" and isinstance(
-            call, ast.Call
-        ):
-            weights = call.args[0] if call.args else None
-            if isinstance(weights, ast.Name | ast.Attribute):
-                new = f"{text.written(weights)}[{data.id}.tensors[-1]]"
-                yield Fix("fits", f"`{new}`", (Edit(text.span(weights), new),))
+    labels = [
+        text.written(call.args[0])
+        for call in text.nodes
+        if isinstance(call, ast.Call) and call.args
+        if get_called_name(call) in COUNTING
+    ]
+    for call in text.nodes if "TensorDataset" in finding.message else ():
+        if get_called_name(call) != "DataLoader" or not isinstance(call, ast.Call):
+            continue
+        data = call.args[0] if call.args else None
+        is_drawn = any(word.arg == "sampler" for word in call.keywords)
+        if is_drawn and isinstance(data, ast.Name):
+            labels.insert(0, f"{data.id}.tensors[-1]")
+    for written in dict.fromkeys(labels):
+        new = f"{text.written(weights)}[{join_lines(written)}]"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(weights), new),))
+
+
+SAMPLER = "WeightedRandomSampler"
+COUNTING = ("bincount", "Counter", "unique")
+"""Functions that count how many samples each class has."""
 
 
 def _find_related_statement(

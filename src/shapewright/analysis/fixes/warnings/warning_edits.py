@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
 )
 from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_arrow,
+    suggest_dim_of_features,
     suggest_kept_dim,
     suggest_other_axis,
     suggest_other_dim,
@@ -37,6 +38,7 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_ignored_padding,
     suggest_nearest,
+    suggest_shifted_items,
     suggest_sign,
 )
 from shapewright.analysis.fixes.warnings.loss_edits import (
@@ -121,6 +123,7 @@ from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
     BATCH_AXIS,
+    BATCH_DEPENDENCE,
     BUILT_IN_FORWARD,
     CENTRED_AXIS,
     CLIPPED_AFTER_STEP,
@@ -191,6 +194,7 @@ from shapewright.findings.codes import (
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
     UNRELATED_NOISE,
+    UNSHIFTED_TARGET,
     UNUSED_SPLIT,
     VARIANCE_AS_SCALE,
     VIEW_MIXES_DIMS,
@@ -272,6 +276,7 @@ WAYS: dict[str, Suggest] = {
     VIEW_MIXES_DIMS: suggest_transpose,
     WRONG_AXIS: _combine(suggest_kept_dim, suggest_other_dim),
     BATCH_AXIS: suggest_other_axis,
+    BATCH_DEPENDENCE: suggest_dim_of_features,
     LAYOUT: suggest_batch_first,
     EINSUM_REDUCTION: suggest_arrow,
     ONE_SAMPLE: suggest_last_batch,
@@ -293,6 +298,7 @@ WAYS: dict[str, Suggest] = {
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
+    UNSHIFTED_TARGET: suggest_shifted_items,
     STATE_NOT_RESUMED: suggest_loaded_states,
     STATISTICS_NOT_FROZEN: suggest_frozen_mode,
     SAMPLER_WEIGHTS: suggest_weights_of_samples,

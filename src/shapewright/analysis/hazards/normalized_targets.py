@@ -1,0 +1,68 @@
+"""Find losses of probabilities whose targets were normalized: below the mean they are
+negative, and no probability is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.makers import iter_first_makers
+from shapewright.findings.codes import LOSS_INPUT
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact, Op
+
+SUBTRACTING = operators_with("subtracts") | {"-", "-=", "sub", "sub_"}
+DIVIDING = operators_with("divides_elements") | {"/", "/=", "div", "div_"}
+PASSING = operators_with("is_view", "copies_if_needed", "joins_tensors") | {
+    "clone", "contiguous", "flatten", "float", "reshape", "stack", "to", "view",
+}  # fmt: skip
+FARTHEST = 16
+"""Calls between the data and the loss."""
+
+
+def find_normalized_targets(scene: HazardContext) -> Iterator[Finding]:
+    """Find targets of `BCELoss` that are data minus their mean."""
+    seen: set[object] = set()
+    shifted = {
+        call.op.outputs[0].tensor: call.op
+        for call in scene.calls
+        if call.name in SUBTRACTING and call.op.kind == "inplace" and call.op.outputs
+    }
+    for call in scene.calls:
+        if call.name != "binary_cross_entropy" or len(call.op.inputs) < 2:
+            continue
+        if call.op.span is None or call.op.span in seen:
+            continue
+        maker = _find_normalization(scene, call.op.inputs[1], shifted)
+        if maker is None:
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"{scene.operation(call.op)} expects targets between 0 and 1, and"
+            f" {scene.names(call.op)[1]} was normalized: below the mean it is negative"
+        )
+        where = "it is shifted by its mean here"
+        yield scene.finding(LOSS_INPUT, call.op, message, (maker, where))
+
+
+def _find_normalization(
+    scene: HazardContext, fact: Fact, shifted: dict[int, Op]
+) -> Op | None:
+    """Return the division of a difference that a tensor is, or the call that subtracts
+    from it in place; None for other tensors.
+    """
+    division: Op | None = None
+    for op in iter_first_makers(scene.program, fact, FARTHEST):
+        name = op.name.rpartition(".")[2]
+        in_place = shifted.get(op.outputs[0].tensor) if op.outputs else None
+        if in_place is not None:
+            return in_place
+        if division is not None:
+            return division if name in SUBTRACTING else None
+        if name in DIVIDING:
+            division = op
+        elif name not in PASSING:
+            return None
+    return None

@@ -1,0 +1,60 @@
+"""Find scores of all samples that are added up to one number, which each sample gets:
+`(users * items).sum()` in place of a sum over the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import BATCH_DEPENDENCE
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+SUMS = operators_with("adds_terms") | {"+", "+=", "add"}
+PRODUCTS = frozenset({"*", "mul", "multiply"})
+
+
+def find_summed_batches(scene: HazardContext) -> Iterator[Finding]:
+    """Find one sum of the products of all samples that is added to each sample."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in SUMS or len(call.op.inputs) != 2 or call.op.span in seen:
+            continue
+        for at, fact in enumerate(call.op.inputs):
+            other = call.op.inputs[1 - at]
+            if fact.shape or len(other.shape) != 1 or not other.requires_grad:
+                continue
+            total = _find_total(scene, fact, other)
+            if total is None or not scene.in_user_code(total.op):
+                continue
+            seen.add(call.op.span)
+            shape = tuple(total.op.inputs[0].shape)
+            message = (
+                f"`sum()` of {shape} adds up the features of all {shape[0]} samples,"
+                f" and each of the {shape[0]} samples gets the whole sum"
+            )
+            where = "each sample gets the sum here"
+            yield scene.finding(BATCH_DEPENDENCE, total.op, message, (call.op, where))
+
+
+def _find_total(scene: HazardContext, fact: Fact, other: Fact) -> OperatorCall | None:
+    """Return the call that sums products of two tensors of as many samples as another
+    one has, both of which are trained.
+    """
+    total = scene.maker(fact)
+    if total is None or total.name != "sum" or not fact.requires_grad:
+        return None
+    summed = total.op.inputs[0]
+    if len(summed.shape) != 2 or summed.shape[0] != other.shape[0]:
+        return None
+    product = scene.maker(summed)
+    if product is None or product.name not in PRODUCTS:
+        return None
+    parts = product.op.inputs
+    is_trained = all(
+        part.requires_grad and part.shape == summed.shape for part in parts
+    )
+    return total if len(parts) == 2 and is_trained else None
