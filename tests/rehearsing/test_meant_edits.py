@@ -185,6 +185,141 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
 """,
         "`net(x[rows]).float()`",
     ),
+    "a table for tests that lacks a category": (
+        """\
+class Frame(dict):
+    @property
+    def columns(self):
+        return list(self)
+
+    @property
+    def values(self):
+        return [list(row) for row in zip(*self.values_of())]
+
+    def values_of(self):
+        return [self[name] for name in self]
+
+    def reindex(self, columns, fill_value):
+        count = len(next(iter(self.values_of())))
+        return Frame({n: self.get(n, [fill_value] * count) for n in columns})
+
+def get_dummies(area, town):
+    kinds = {t: [float(t == other) for other in town] for t in sorted(set(town))}
+    return Frame({"area": area, **kinds})
+
+train = get_dummies([1.0, 2.0, 3.0], ["a", "b", "c"])
+test = get_dummies([1.0, 2.0], ["a", "b"])
+net = nn.Linear(len(train.columns), 1)
+net(torch.tensor(train.values, dtype=torch.float32)).sum().backward()
+net(torch.tensor(test.values, dtype=torch.float32))
+""",
+        "`test = test.reindex(columns=train.columns, fill_value=0)`",
+    ),
+    "the path of a file in the place of what is in it": (
+        """\
+net = nn.Linear(3, 2)
+torch.save(net.state_dict(), "net.pt")
+net.load_state_dict("net.pt")
+net(torch.randn(2, 3)).sum().backward()
+""",
+        '`torch.load("net.pt")`',
+    ),
+    "words that are counted before the last ones are added": (
+        """\
+class Words:
+    def __init__(self, words):
+        self.number_of = {"<pad>": 0}
+        for word in words:
+            self.number_of[word] = len(self.number_of)
+        self.size = len(self.number_of)
+        for word in ("<bos>", "<eos>"):
+            self.number_of[word] = len(self.number_of)
+
+words = Words(["red", "green", "blue"])
+table = nn.Embedding(words.size, 4)
+ids = torch.tensor([words.number_of["<bos>"], words.number_of["red"]])
+table(ids).sum().backward()
+""",
+        "`self.size = len(self.number_of)` behind what adds to `self.number_of`",
+    ),
+    "a function of NumPy in a loss": (
+        """\
+import numpy as np
+
+def loss_of(prediction, target):
+    difference = np.log1p(prediction) - np.log1p(target)
+    return (difference ** 2).mean()
+
+net = nn.Linear(3, 1)
+loss_of(net(torch.randn(4, 3)), torch.rand(4, 1)).backward()
+""",
+        "`torch.log1p`, which keep the graph",
+    ),
+    "batches of which the last one is smaller are stacked": (
+        """\
+net = nn.Linear(3, 2)
+scores, labels = [], []
+for rows in (4, 4, 2):
+    scores.append(net(torch.randn(rows, 3)).argmax(1))
+    labels.append(torch.zeros(rows, dtype=torch.long))
+predicted, truth = torch.stack(scores).flatten(), torch.stack(labels).flatten()
+""",
+        "`cat` for each `stack`, of batches",
+    ),
+    "a complex spectrum in a convolution": (
+        """\
+window = torch.hann_window(32)
+spectrum = torch.stft(torch.randn(2, 256), 32, window=window, return_complex=True)
+conv = nn.Conv1d(17, 4, 3)
+conv(spectrum).sum().backward()
+""",
+        "`spectrum.abs()`",
+    ),
+    "all that a model returns, read as its first part": (
+        """\
+class VAE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encode, self.decode = nn.Linear(6, 2), nn.Linear(2, 6)
+
+    def forward(self, x):
+        mean = self.encode(x)
+        return self.decode(mean), mean, mean
+
+vae = VAE()
+data = torch.randn(4, 6)
+recon = vae(data)
+error = (recon.view_as(data) - data).pow(2).mean()
+""",
+        "`recon, *_ = vae(data)`",
+    ),
+    "texts without a word are packed": (
+        """\
+from torch.nn.utils.rnn import pack_padded_sequence
+
+gru, lengths = nn.GRU(3, 4, batch_first=True), torch.tensor([3, 0, 2])
+x = torch.randn(3, 3, 3)
+packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+gru(packed)[1].sum().backward()
+""",
+        "`lengths.clamp(min=1)`",
+    ),
+    "boxes without the permute that the classes have": (
+        """\
+classes, boxes = nn.Conv2d(6, 3 * 5, 1), nn.Conv2d(6, 3 * 4, 1)
+
+def heads(f):
+    n = f.size(0)
+    scores = classes(f).permute(0, 2, 3, 1).reshape(n, -1, 5)
+    places = boxes(f).reshape(n, 4, -1)
+    return scores, places
+
+scores, places = heads(torch.randn(2, 6, 4, 4))
+mask = scores.argmax(-1) > 0
+places[mask].sum().backward()
+""",
+        "`boxes(f).permute(0, 2, 3, 1).reshape(n, -1, 4)`",
+    ),
 }
 SILENT = {
     "a triangle that hides the query itself": (
@@ -238,6 +373,49 @@ criterion(truth, net(torch.randn(5, 4))).backward()
         "`criterion(net(torch.randn(5, 4)), truth)`",
         ("criterion(truth, net(torch.randn(5, 4)))",
          "criterion(net(torch.randn(5, 4)), truth)"),
+    ),
+    "images below zero as the targets of probabilities": (
+        """\
+net = nn.Linear(6, 6)
+images = (torch.rand(4, 6) - 0.5) / 0.5
+F.binary_cross_entropy(net(images).sigmoid(), images).backward()
+""",
+        "loss-input",
+        "",
+        ("(torch.rand(4, 6) - 0.5) / 0.5", "torch.rand(4, 6)"),
+    ),
+    "one sum of all pairs for each pair": (
+        """\
+users, items, bias = nn.Embedding(9, 4), nn.Embedding(7, 4), nn.Embedding(9, 1)
+user, item = torch.randint(0, 9, (5,)), torch.randint(0, 7, (5,))
+score = bias(user).squeeze(1) + (users(user) * items(item)).sum()
+F.mse_loss(score, torch.randn(5)).backward()
+""",
+        "batch-dependence",
+        "`(users(user) * items(item)).sum(dim=-1)`",
+        (".sum()", ".sum(dim=-1)"),
+    ),
+    "a data set whose targets are its inputs": (
+        """\
+class Names(Dataset):
+    def __init__(self):
+        self.names = [torch.randint(0, 9, (6,)) for _ in range(8)]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, i):
+        name = self.names[i]
+        return name[:-1], name[:-1]
+
+embed, gru, out = nn.Embedding(9, 4), nn.GRU(4, 5, batch_first=True), nn.Linear(5, 9)
+for x, y in DataLoader(Names(), batch_size=4):
+    scores = out(gru(embed(x))[0])
+    F.cross_entropy(scores.transpose(1, 2), y).backward()
+""",
+        "unshifted-target",
+        "`return name[:-1], name[1:]`",
+        ("name[:-1], name[:-1]", "name[:-1], name[1:]"),
     ),
 }  # fmt: skip
 

@@ -15,9 +15,9 @@ from shapewright.record.ops import Fact, Op
 
 SUBTRACTING = operators_with("subtracts") | {"-", "-=", "sub", "sub_"}
 DIVIDING = operators_with("divides_elements") | {"/", "/=", "div", "div_"}
-PASSING = operators_with("is_view", "copies_if_needed", "joins_tensors") | {
-    "clone", "contiguous", "flatten", "float", "reshape", "stack", "to", "view",
-}  # fmt: skip
+PASSING = operators_with(
+    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements"
+) | {"to"}
 FARTHEST = 16
 """Calls between the data and the loss."""
 
