@@ -242,7 +242,8 @@ CAST = '.astype("float32")'
 def _explain_output(text: SourceText, value: ast.expr, kind: str) -> Explanation | None:
     """Explain an object with several tensors, as models of `transformers` return it."""
     shown = text.line_of(value)
-    names = ["last_hidden_state" if kind.startswith("BaseModel") else "logits"]
+    of_states = kind.startswith("BaseModel") or "Encoder" in kind
+    names = ["last_hidden_state" if of_states else "logits"]
     if "Pooling" in kind:
         names.insert(0, "pooler_output")
     if "QuestionAnswering" in kind:
