@@ -320,6 +320,58 @@ places[mask].sum().backward()
 """,
         "`boxes(f).permute(0, 2, 3, 1).reshape(n, -1, 4)`",
     ),
+    "a layer that is built in the place of its call": (
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        x = nn.ReLU(self.first(x))
+        return self.second(x)
+
+F.cross_entropy(Net()(torch.randn(3, 4)), torch.tensor([0, 1, 2])).backward()
+""",
+        "`nn.ReLU()(self.first(x))`",
+    ),
+    "rows of several lengths in a tensor": (
+        """\
+ids = torch.tensor([[1, 2, 3], [4, 5], [6, 1, 2]])
+nn.Embedding(9, 4)(ids).sum().backward()
+""",
+        "pad_sequence([torch.tensor(row) for row in [[1, 2, 3], [4, 5], [6, 1, 2]]]",
+    ),
+    "a sampler beside a shuffled order": (
+        """\
+from torch.utils.data import WeightedRandomSampler
+
+data = [(torch.randn(3), i % 2) for i in range(8)]
+options = {"batch_size": 4, "shuffle": True}
+options["sampler"] = WeightedRandomSampler(torch.ones(8), num_samples=8)
+net = nn.Linear(3, 2)
+for x, y in DataLoader(data, **options):
+    F.cross_entropy(net(x), y).backward()
+""",
+        '`**{**options, "shuffle": False}`',
+    ),
+    "a date in each item": (
+        """\
+from datetime import date
+
+class Days(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        return {"x": torch.randn(3), "day": date(2024, 1, i + 1)}
+
+net = nn.Linear(3, 2)
+for batch in DataLoader(Days(), batch_size=4):
+    net(batch["x"]).sum().backward()
+""",
+        "`str(date(2024, 1, i + 1))`",
+    ),
 }
 SILENT = {
     "a triangle that hides the query itself": (
@@ -526,3 +578,26 @@ assert refused == ["rows", "a list", "one", "mask", "column"]
     )
     assert not [f for f in report.findings if "assert" in f.message.lower()]
     assert report.complete
+
+
+def test_the_second_optimizer_of_one_model_gets_the_other(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+generator = nn.Linear(3, 4)
+critic = nn.Linear(4, 1)
+steps_of_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+steps_of_generator = torch.optim.SGD(critic.parameters(), lr=0.1)
+for step in range(4):
+    steps_of_critic.zero_grad()
+    critic(generator(torch.randn(5, 3)).detach()).mean().backward()
+    steps_of_critic.step()
+    steps_of_generator.zero_grad()
+    (-critic(generator(torch.randn(5, 3))).mean()).backward()
+    steps_of_generator.step()
+""",
+    )
+    found = [f for f in report.findings if f.code == "not-in-optimizer"]
+    assert found
+    assert "`generator.parameters()`" in found[0].fixes[0].message

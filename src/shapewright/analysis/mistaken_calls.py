@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.data_errors import explain_data_error
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.wrong_objects import explain_wrong_object
@@ -61,6 +62,9 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     wrong = explain_wrong_object(program, text, node, messages)
     if wrong is not None:
         return wrong
+    data = explain_data_error(program, text, node, messages)
+    if data is not None:
+        return data
     unknown = UNKNOWN.search(messages)
     if unknown is not None:
         return _explain_unkept_result(text, node, unknown[1])

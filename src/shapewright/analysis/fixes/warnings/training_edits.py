@@ -20,7 +20,7 @@ from shapewright.analysis.fixes.warnings.schedule_edits import suggest_added_gro
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_last_line
 from shapewright.program.unread_counts import find_unread_counts
 
@@ -257,8 +257,39 @@ def suggest_registration(
             )
             message = f"`{join_lines(written)}` after line {model_statement.lineno}"
             yield Fix("fits", message, edits)
+    yield from _suggest_other_model(text)
     yield from suggest_added_group(program, finding, text, node)
     yield from suggest_listed_modules(text)
+
+
+def _suggest_other_model(text: SourceText) -> Iterator[Fix]:
+    """Suggest `generator.parameters()` in the second of two optimizers of the same
+    model, where another model beside it has none.
+    """
+    givers = [
+        (call, call.args[0].func.value)
+        for call in text.nodes
+        if isinstance(call, ast.Call)
+        and call.args
+        and isinstance(call.args[0], ast.Call)
+        and get_called_name(call.args[0]) == "parameters"
+        and isinstance(call.args[0].func, ast.Attribute)
+    ]
+    owners = [text.written(owner) for _, owner in givers]
+    models = {
+        call.func.id
+        for call in text.nodes
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if find_defining(text, call.func.id)
+    }
+    for at, (_, owner) in enumerate(givers):
+        if owners[at] not in owners[:at]:
+            continue
+        for name in sorted(models - set(owners)):
+            built = find_defining(text, name)[-1]
+            if isinstance(built, ast.Call):
+                edit = Edit(text.span(owner), name)
+                yield Fix("fits", f"`{name}.parameters()`", (edit,))
 
 
 def suggest_each_once(
