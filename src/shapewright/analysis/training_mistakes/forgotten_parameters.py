@@ -46,7 +46,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             f"optimizer: {_list_names(outside.paths)}"
         )
         holders = strangers or list(scene.training.optimizers)
-        holders.sort(key=lambda holder: not (holder.is_twin and holder.is_idle))
+        holders.sort(key=_rank_holder)
         places = [scene.span(holder.built, holder.name) for holder in holders]
         places.sort(key=lambda place: not _has_repeated_module(scene, place))
         idle = holders[0] if holders and holders[0].is_idle else None
@@ -67,6 +67,9 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
                 " losses before its steps give them no gradient"
             )
             related.append((scene.span(idle.stepped, "step"), "it steps here"))
+        elif len(holders) > 1 and holders[0].is_twin:
+            words = f"this `{holders[1].name}` has the same parameters"
+            related.append((scene.span(holders[1].built, holders[1].name), words))
         most = not whole and 2 * many > outside.of
         if most and outside.as_made:
             message += "; they keep their random initial values"
@@ -77,6 +80,14 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             *related,
             severity="note" if most and not outside.as_made else "warning",
         )
+
+
+def _rank_holder(holder: Optimized) -> tuple[bool, bool, int]:
+    """Return a sort key: of two optimizers of the same parameters the idle one comes
+    first, else the one that is built last, which likely copies the other's line.
+    """
+    idle = holder.is_twin and holder.is_idle
+    return not idle, not holder.is_twin, -holder.built[1] if holder.is_twin else 0
 
 
 def _is_only_checked(scene: RehearsalContext, outside: Outside) -> bool:
