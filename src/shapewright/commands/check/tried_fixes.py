@@ -125,6 +125,7 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
         alone = [mend for mend in mends if mend.option.kind == kind]
         if alone:
             return alone
+    mends = _drop_larger_tables(mends)
     if any(mend.option.kind in DECIDED for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
     sized = [
@@ -152,6 +153,22 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
         if mend.option.kind in OF_OWN_DATA or not is_of_data(mend.fix)
     ]
     return others or list(mends)
+
+
+def _drop_larger_tables(mends: Sequence[Mend]) -> list[Mend]:
+    """Return the repairs without a second size for a table that has one already: more
+    rows than enough fit as well, and mean nothing.
+    """
+    kept: list[Mend] = []
+    places: set[object] = set()
+    for mend in mends:
+        place = tuple((edit.span.file, edit.span.line) for edit in mend.fix.edits)
+        if mend.option.kind == "table" and place in places:
+            continue
+        if mend.option.kind == "table":
+            places.add(place)
+        kept.append(mend)
+    return kept
 
 
 OF_OWN_DATA = ("made-dtype", "state")
