@@ -142,7 +142,8 @@ def suggest_weights_of_samples(
         data = call.args[0] if call.args else None
         is_drawn = any(word.arg == "sampler" for word in call.keywords)
         if is_drawn and isinstance(data, ast.Name):
-            labels.insert(0, f"{data.id}.tensors[-1]")
+            labels = [f"{data.id}.tensors[-1]"]  # of the very samples
+            break
     for written in dict.fromkeys(labels):
         new = f"{text.written(weights)}[{join_lines(written)}]"
         yield Fix("fits", f"`{new}`", (Edit(text.span(weights), new),))
