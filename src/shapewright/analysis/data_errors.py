@@ -15,6 +15,8 @@ from shapewright.program.syntax_nodes import get_called_name
 
 RAGGED = re.compile(r"expected sequence of length (\d+) at dim 1 \(got (\d+)\)")
 UNCOLLATED = re.compile(r"default_collate: batch must contain .* found <class '([^']+)")
+AS_TEXTS = ("pandas.Time", "datetime.", "pathlib.", "uuid.")
+"""How the classes begin of values that a text stands for as well."""
 EXCLUSIVE = "sampler option is mutually exclusive with shuffle"
 
 
@@ -23,7 +25,7 @@ def explain_data_error(
 ) -> Explanation | None:
     """Return what is wrong with the items of a data set or a list, or None."""
     kind = UNCOLLATED.search(messages)
-    if kind is not None:
+    if kind is not None and kind[1].startswith(AS_TEXTS):
         return _explain_uncollated(program, kind[1])
     if not isinstance(node, ast.Call):
         return None
