@@ -601,3 +601,36 @@ for step in range(4):
     found = [f for f in report.findings if f.code == "not-in-optimizer"]
     assert found
     assert "`generator.parameters()`" in found[0].fixes[0].message
+
+
+@pytest.mark.parametrize(
+    "scaled",
+    ["(x - x.min()) / (x.max() - x.min())", "(x - 3.0) / 4.0", "x / 255"],
+)
+def test_targets_that_may_lie_between_0_and_1_are_right(
+    scaled: str, tmp_path: Path
+) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + f"""\
+net, x = nn.Linear(6, 6), torch.randn(4, 6)
+images = {scaled}
+F.binary_cross_entropy(net(images).sigmoid(), images).backward()
+""",
+    )
+    assert not report.findings
+
+
+def test_a_mask_of_padding_hides_no_mask_of_the_future(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+attention = nn.MultiheadAttention(8, 2, batch_first=True)
+x, padding = torch.randn(3, 5, 8), torch.zeros(3, 5, dtype=torch.bool)
+future = torch.triu(torch.ones(5, 5, dtype=torch.bool))
+attention(x, x, x, key_padding_mask=padding, attn_mask=future)[0].sum().backward()
+""",
+    )
+    assert [finding.code for finding in report.findings] == ["mask-axis"]

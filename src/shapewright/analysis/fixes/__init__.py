@@ -28,16 +28,12 @@ from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
-from shapewright.analysis.fixes.log_probabilities import (
-    suggest_summed_log_probabilities,
-)
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
-from shapewright.analysis.fixes.sibling_calls import suggest_permute_of_sibling
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -93,9 +89,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("created", suggest_joined_sizes),  # a number would stand for the factor
-    ("order", suggest_permute_of_sibling),  # a transpose would mix maps and anchors
     ("order", suggest_labels_of_views),  # a slice would leave out a view
-    ("order", suggest_summed_log_probabilities),  # a column would stand for the action
     ("tokens", suggest_last_tokens),  # one position would stand for all
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced

@@ -29,11 +29,17 @@ from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
     suggest_fitting_images,
 )
-from shapewright.analysis.fixes.joined_dims import suggest_other_joined_dim
+from shapewright.analysis.fixes.joined_dims import (
+    suggest_joined_batches,
+    suggest_other_joined_dim,
+)
 from shapewright.analysis.fixes.kept_dims import suggest_kept_size
 from shapewright.analysis.fixes.last_states import (
     suggest_both_directions,
     suggest_last_state,
+)
+from shapewright.analysis.fixes.log_probabilities import (
+    suggest_summed_log_probabilities,
 )
 from shapewright.analysis.fixes.lost_dims import (
     suggest_other_reduced_dim,
@@ -64,6 +70,7 @@ from shapewright.analysis.fixes.shortcuts import (
     suggest_shortcut,
     suggest_shortcut_condition,
 )
+from shapewright.analysis.fixes.sibling_calls import suggest_permute_of_sibling
 from shapewright.analysis.fixes.state_edits import (
     suggest_fewer_layers,
     suggest_second_direction,
@@ -188,6 +195,12 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("kept", 0.95, kept)
     joined = suggest_other_joined_dim(program, failure)
     yield from iter_options("joined", 1.6, joined)
+    batches = suggest_joined_batches(program, failure)
+    yield from iter_options("joined", 1.75, batches)
+    turned_view = suggest_permute_of_sibling(program, failure)
+    yield from iter_options("sibling", 0.7, turned_view)
+    sums = suggest_summed_log_probabilities(program, failure)
+    yield from iter_options("summed", 0.7, sums)
     whole = suggest_whole_output(program, failure)
     yield from iter_options("whole", 1.4, whole)
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))

@@ -100,27 +100,7 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
     if name == "tensordot" and isinstance(node, ast.Call):
         yield from _suggest_dim_count(text, node)
     if name == "stack":
-        yield from _suggest_joined_batches(text, node, op)
         yield from _suggest_padding(text, node)
-
-
-def _suggest_joined_batches(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
-    """Suggest `torch.cat` for all calls of `torch.stack` in a statement, where the
-    tensors differ in their number of rows, as a last batch does.
-    """
-    if len({fact.shape[1:] for fact in op.inputs}) != 1 or not op.inputs[0].shape:
-        return
-    if not isinstance(node, ast.expr):
-        return
-    edits = []
-    for call in ast.walk(text.statement_of(node)):
-        if not isinstance(call, ast.Call) or get_called_name(call) != "stack":
-            continue
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        new = f"{text.written(owner)}.cat" if owner is not None else "torch.cat"
-        edits.append(Edit(text.span(call.func), new))
-    if len(edits) > 1:
-        yield Fix("fits", "`cat` for each `stack`, of batches", tuple(edits))
 
 
 def swap_mask_dims(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -1,17 +1,21 @@
-"""Tensors that are joined or stacked along another dim than the one that is needed."""
+"""Tensors that are joined or stacked along another dim than the one that is needed;
+batches that are stacked where they are to be joined.
+"""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.numbers_and_names import replace_number
 from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
 JOINING = operators_with("concatenates")
@@ -54,6 +58,28 @@ def suggest_other_joined_dim(program: Program, failure: Failure) -> Iterator[Fix
             else:
                 yield with_keyword(text, call, f"dim={dim}")
         return
+
+
+def suggest_joined_batches(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.cat` for all calls of `torch.stack` in a statement, where the
+    tensors differ in their number of rows, as a last batch does.
+    """
+    op = program.trace.ops[failure.op]
+    text_and_call = program.call_at(op.span)
+    if op.name.rpartition(".")[2] != "stack" or text_and_call is None:
+        return
+    if len({fact.shape[1:] for fact in op.inputs}) != 1 or not op.inputs[0].shape:
+        return
+    text, node = text_and_call
+    edits = []
+    for call in ast.walk(text.statement_of(node)):
+        if not isinstance(call, ast.Call) or get_called_name(call) != "stack":
+            continue
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        new = f"{text.written(owner)}.cat" if owner is not None else "torch.cat"
+        edits.append(Edit(text.span(call.func), new))
+    if len(edits) > 1:
+        yield Fix("fits", "`cat` for each `stack`, of batches", tuple(edits))
 
 
 def _list_shapes(op: Op) -> dict[int, tuple[int, ...]]:

@@ -256,8 +256,9 @@ def _find_hidden(
         for fact in inputs[-2:]:
             if len(fact.shape) == 2 and fact.dtype != "bool":
                 return fact, _find_hiding_triangle(scene, fact)
-            if len(fact.shape) == 2:
-                return fact, find_true_offsets(scene, fact)
+            hidden = find_true_offsets(scene, fact) if len(fact.shape) == 2 else None
+            if hidden is not None:
+                return fact, hidden
     elif call.name == "scaled_dot_product_attention" and len(inputs) > 3:
         if inputs[3].dtype != "bool":
             return inputs[3], _find_hiding_triangle(scene, inputs[3])

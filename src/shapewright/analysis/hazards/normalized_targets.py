@@ -18,6 +18,10 @@ DIVIDING = operators_with("divides_elements") | {"/", "/=", "div", "div_"}
 PASSING = operators_with(
     "is_view", "copies_if_needed", "joins_tensors", "keeps_elements"
 ) | {"to"}
+MINIMA = operators_with("finds_extremes") | {"aminmax", "quantile"}
+DRAWS = ("rand", "rand_like")
+WHITE = 255
+"""The largest value of a pixel."""
 FARTHEST = 16
 """Calls between the data and the loss."""
 
@@ -50,19 +54,43 @@ def find_normalized_targets(scene: HazardContext) -> Iterator[Finding]:
 def _find_normalization(
     scene: HazardContext, fact: Fact, shifted: dict[int, Op]
 ) -> Op | None:
-    """Return the division of a difference that a tensor is, or the call that subtracts
-    from it in place; None for other tensors.
-    """
-    division: Op | None = None
+    """Return the call that subtracts the mean of what a tensor was made of, or None."""
+    is_divided = False
     for op in iter_first_makers(scene.program, fact, FARTHEST):
         name = op.name.rpartition(".")[2]
         in_place = shifted.get(op.outputs[0].tensor) if op.outputs else None
         if in_place is not None:
-            return in_place
-        if division is not None:
-            return division if name in SUBTRACTING else None
-        if name in DIVIDING:
-            division = op
+            return in_place if _is_mean_subtracted(scene, in_place) else None
+        if name in SUBTRACTING and is_divided:
+            return op if _is_mean_subtracted(scene, op) else None
+        if name in DIVIDING and not is_divided:
+            is_divided = True
         elif name not in PASSING:
             return None
     return None
+
+
+def _is_mean_subtracted(scene: HazardContext, op: Op) -> bool:
+    """Return whether a call subtracts a mean, or a number from values between 0 and 1:
+    a smallest value that is subtracted leaves nothing below 0.
+    """
+    if len(op.inputs) > 1:
+        makers = iter_first_makers(scene.program, op.inputs[1], FARTHEST)
+        names = {maker.name.rpartition(".")[2] for maker in makers}
+        if names & MINIMA:
+            return False
+        if "mean" in names:
+            return True
+    return _is_between_0_and_1(scene, op.inputs[0]) if op.inputs else False
+
+
+def _is_between_0_and_1(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor holds pixels divided by 255, or uniform draws."""
+    for op in iter_first_makers(scene.program, fact, FARTHEST):
+        name = op.name.rpartition(".")[2]
+        number = scene.call(op).given(1)
+        if name in DRAWS or (name in DIVIDING and number == WHITE):
+            return True
+        if name not in PASSING:
+            return False
+    return False

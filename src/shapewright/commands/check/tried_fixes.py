@@ -175,8 +175,9 @@ OF_OWN_DATA = ("made-dtype", "state")
 """Kinds of fixes of what the program itself makes, which is no data of a trial."""
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
-ALONE = ("pooled", "last-state")
-"""Kinds of fixes beside which others only fit: a layer for each pixel or state."""
+ALONE = ("pooled", "last-state", "sibling", "summed")
+"""Kinds of fixes beside which others only fit: a layer for each pixel or state, a
+transpose that mixes maps and anchors, one column of an action for all."""
 
 
 def count_shared_warnings(mends: Sequence[Mend]) -> int:

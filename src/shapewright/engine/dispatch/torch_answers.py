@@ -222,11 +222,12 @@ def _is_clamped_by_numbers(args: Args, kwargs: Kwargs) -> bool:
     """
     target = args[0] if args else None
     limits = [*args[1:], *kwargs.values()]
-    if not isinstance(target, Tensor) or not target.is_floating_point():
+    if not isinstance(target, Tensor) or not target.is_meta:
         return False
     numbers = [limit for limit in limits if type(limit) in (int, float)]
     others = [limit for limit in limits if limit is not None]
-    return bool(numbers) and len(numbers) == len(others) and not target.requires_grad
+    is_plain = target.is_floating_point() and not target.requires_grad
+    return is_plain and bool(numbers) and len(numbers) == len(others)
 
 
 TOLD_OTHERWISE = plan_tables.VIEWS | recurrent_layers.FUNCTIONS
