@@ -26,6 +26,7 @@ CODES = (
     "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
     "separate-permutations", "decay-swapped", "shared-transform",
     "repeated-by-workers", "shuffled-order", "seed-repeated",
+    "arrays-broadcast", "state-dropped",
     "own-statistics",
 )  # fmt: skip
 
@@ -40,6 +41,7 @@ RAISES = {
 WARNS = {"scheduler-order": r"before `optimizer.step\(\)`"}
 
 BEFORE = """\
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset

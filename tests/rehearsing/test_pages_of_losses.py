@@ -12,6 +12,7 @@ from shapewright.findings.codes import find_page
 from tests.rehearsing.rehearsed import rehearsed
 
 BEFORE = """\
+import numpy as np
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -101,6 +102,13 @@ AROUND = {
         "mu, logvar = model(x).chunk(2, dim=1)\n",
         "",
     ),
+    "nan-in-data": (
+        "model = nn.Linear(2, 1)\n" + MODEL,
+        "",
+        "",
+    ),
+    "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
+    "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "self-as-candidate": (
         "model = nn.Linear(6, 8)\n" + MODEL,
         "z1, z2 = model(x), model(x.flip(1))\n",

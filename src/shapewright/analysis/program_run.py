@@ -12,6 +12,7 @@ from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.record.data_values import DataValues
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 from shapewright.record.report import LastBatch, ListField, Rehearsal
 from shapewright.record.trace import Trace
@@ -48,7 +49,8 @@ class Program:
     what names meant where the program's own Python raised; `batches` are the numbers of
     tensors whose dim 0 counts the samples of a loader's batch, `remainders` the last
     batches that had fewer; `lists` the fields of items that are lists of numbers;
-    `rehearsal` is the story of a script that was rehearsed.
+    `rehearsal` is the story of a script that was rehearsed. `data_values` are what
+    data of the program held, by the number of their tensor.
     """
 
     trace: Trace
@@ -61,6 +63,7 @@ class Program:
     remainders: Sequence[LastBatch] = ()
     rehearsal: Rehearsal | None = None
     lists: Sequence[ListField] = ()
+    data_values: Mapping[int, DataValues] = field(default_factory=dict)
     _texts: dict[str, SourceText | None] = field(default_factory=dict)
 
     def text(self, file: str) -> SourceText | None:
@@ -168,5 +171,5 @@ def fill_lazy_parts(program: Program) -> Program:
     return Program(
         whole, program.failures, program.built, program.sources, program.loads,
         program.ending, program.batches, program.remainders, program.rehearsal,
-        program.lists,
+        program.lists, program.data_values,
     )  # fmt: skip

@@ -28,6 +28,7 @@ from shapewright.engine.suppositions import ChosenValues, Supposed, Waits
 if TYPE_CHECKING:
     from shapewright.engine.tracked_sizes.comparisons import Comparisons
     from shapewright.operators.failed_calls import Failure
+    from shapewright.record.data_values import DataValues
     from shapewright.record.ops import Basis
 
 Tensor = torch.Tensor
@@ -151,6 +152,9 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.chosen = ChosenValues()  # where unknown data were read
         self.rests = False  # the error that ended the run, on one of these
         self.supposed = Supposed()  # what unknown tensors hold
+        self.looks_at_data = False
+        self.watched_array: Callable[[Any], Any] | None = None
+        self.data_values: dict[int, DataValues] = {}  # by the number of a tensor
         self.writes: dict[int, int] = {}
 
     def __torch_function__(
@@ -255,6 +259,14 @@ class Engine(SeenTensors, TorchFunctionMode):
     def switch_graph_reuse(self, on: bool) -> None:
         """Enable or disable, from here on, the reuse of graphs for equal calls."""
         self.hangs = on
+
+    def watch_data(self) -> None:
+        """Note what is remarkable in data that the program makes tensors of."""
+        self.looks_at_data = True
+
+    def watch_arrays(self, watch: Callable[[Any], Any] | None) -> None:
+        """Hand out NumPy arrays of unknown data as `watch` returns them."""
+        self.watched_array = watch
 
     def watch_gradients(self, read: dict[int, tuple[Any, Any]] | None) -> None:
         """Note in `read` the gradients that the program reads; None: nowhere."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.parameter import Buffer, Parameter
@@ -26,9 +26,11 @@ from shapewright.engine.private import (
     suspend_transforms,
     unwrapped,
 )
+from shapewright.engine.values.data_values import describe_data
 
 if TYPE_CHECKING:
-    pass
+    from shapewright.record.data_values import DataValues
+    from shapewright.record.ops import Basis
 
 Tensor = torch.Tensor
 STRIDED = torch.strided
@@ -59,6 +61,10 @@ class SeenTensors:
     holding: bool
     met: list[Info]
     life: Life
+    assumptions: dict[tuple[str, Any], int]
+    stand_ins: dict[tuple[str, Any], dict[tuple[str, Basis], int]]
+    looks_at_data: bool
+    data_values: dict[int, DataValues]
 
     def info(self, tensor: Tensor) -> Info:
         """Return the `Info` of a tensor, creating it when the tensor is first seen."""
@@ -176,6 +182,10 @@ class SeenTensors:
             or tensor.numel() > self.known_limit
         ) and not self.holds(tensor):
             storage.known = False
+        if self.looks_at_data and not isinstance(tensor, Parameter):
+            values = describe_data(self, tensor)
+            if values is not None:
+                self.data_values[info.number] = values
         return info
 
     def holds(self, tensor: Tensor) -> bool:

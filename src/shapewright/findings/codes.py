@@ -570,6 +570,18 @@ CENTRED_AXIS = _hazard("centred-axis",
 VARIANCE_AS_SCALE = _hazard("variance-as-scale",
     "noise scaled by `exp` of a log-variance: a variance, not a deviation",
     "`torch.exp(0.5 * logvar)`", of_shapes=False)
+NAN_IN_DATA = _hazard("nan-in-data",
+    "data with NaN or infinities that reach a layer or a loss",
+    "rows without them, or values put in their place", of_shapes=False)
+LOG_OF_ZERO = _hazard("log-of-zero",
+    "the logarithm of data that are 0 at places: minus infinity",
+    "`torch.log(x + 1e-6)`, `x.clamp(min=1e-6).log()`", of_shapes=False)
+ROOT_OF_ZERO = _hazard("root-of-zero",
+    "the root of distances of samples to themselves: its derivative at 0 is infinite",
+    "`torch.sqrt(x.clamp(min=1e-12))`", of_shapes=False)
+STATE_DROPPED = _hazard("state-dropped",
+    "a loop over single steps of a recurrent layer that drops its state",
+    "`out, state = layer(x, state)`", of_shapes=False)
 SELF_AS_CANDIDATE = _hazard("self-as-candidate",
     "a contrastive loss with the similarity of each sample to itself",
     "a mask of the diagonal: `masked_fill(eye, float(\"-inf\"))`")
@@ -666,6 +678,9 @@ UNUSED_SPLIT = _mistake("unused-split",
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")
+ARRAYS_BROADCAST = _mistake("arrays-broadcast",
+    "a NumPy array of results, (n, 1), that meets n labels, (n,)",
+    "`predictions.ravel()`")
 SEED_REPEATED = _mistake("seed-repeated",
     "a seed that is set again in each epoch, so that all draw the same",
     "`torch.manual_seed` once, before the training")

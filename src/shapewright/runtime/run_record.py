@@ -33,6 +33,7 @@ from shapewright.engine.recipes.recipe import (
 from shapewright.engine.tracked_sizes.comparisons import WatchedCalls, Watching
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
+from shapewright.record.data_values import DataValues
 from shapewright.record.guards import Guards
 from shapewright.record.ops import Assumption, Lazy, Source
 from shapewright.record.trace import Trace
@@ -96,7 +97,8 @@ class RunResult:
     that took a tensor element by element. `guards` are what its sizes were compared
     with, and `watched` is what else such a run saw. `lost` means that values were let
     go as too large, and others were supposed. `rehearsed` and `batches`, the tensors
-    with samples in dim 0, are a rehearsal's.
+    with samples in dim 0, are a rehearsal's. `data_values` are what was seen in data
+    of the program, by the number of their tensor.
     """
 
     trace: Trace
@@ -110,6 +112,7 @@ class RunResult:
     lost: bool = False
     rehearsed: Rehearsed | None = None
     batches: frozenset[int] = frozenset()
+    data_values: Mapping[int, DataValues] = field(default_factory=dict)
 
 
 # -- the end of a run ----------------------------------------------------------
@@ -245,8 +248,13 @@ def finish_record(
             collect_calls, engine, engine.comparisons, _collect_infos(output)
         )
     batches: frozenset[int] = frozenset()
+    data_values: dict[int, DataValues] = {}
     if rehearser is not None:
         batches = frozenset(map(fold.number_of, rehearser.stage.batched))
+        data_values = {
+            fold.number_of(number): values
+            for number, values in engine.data_values.items()
+        }
     _release_tensors(engine)
     return RunResult(
         trace,
@@ -260,6 +268,7 @@ def finish_record(
         engine.lost and bool(messages) and ended and not several,
         rehearser.rehearsed if rehearser is not None else None,
         batches,
+        data_values,
     )
 
 

@@ -20,8 +20,11 @@ from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import data_values as data_values
+from shapewright.analysis.hazards import distance_roots as distance_roots
 from shapewright.analysis.hazards import drawn_indices as drawn_indices
 from shapewright.analysis.hazards import dropped_results as dropped_results
+from shapewright.analysis.hazards import dropped_states as dropped_states
 from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches

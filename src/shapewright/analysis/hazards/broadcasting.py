@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from shapewright.analysis.hazards.collected_results import find_collected_pairs
 from shapewright.analysis.hazards.context import (
     ARITHMETIC,
     LOSSES,
@@ -202,6 +203,10 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
             if paired_axis is not None:
                 seen.add(call.op.span)
                 yield _report_broadcast(scene, call, *paired_axis, loss)
+    for finding in find_collected_pairs(scene):
+        if finding.span is not None and finding.span not in seen:
+            seen.add(finding.span)
+            yield finding
     for pair in _find_loss_pairs(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
             yield _report_pair(scene, pair)

@@ -269,6 +269,7 @@ def build_program(result: RunResult, seen: Constructions | None) -> Program:
     }
     program = Program(result.trace, result.failures, built, texts, tuple(loads), ending)
     program.batches = result.batches
+    program.data_values = result.data_values
     if result.rehearsed is not None:
         program.remainders = result.rehearsed.remainders
         program.lists = result.rehearsed.lists

@@ -27,6 +27,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.values import unknown_lengths
+from shapewright.engine.values.data_values import describe_data
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -102,10 +103,15 @@ def create_known(
     assumed = "a random draw" if name in plan_tables.RANDOM else None
     if not isinstance(out, torch.Tensor):
         return out
-    return record_results(
+    is_data = name in plan_tables.DATA and not infos
+    values = describe_data(engine, out) if is_data else None
+    result = record_results(
         engine, func, args, kwargs, infos, before, versions, out,
         assumed=assumed, device=device,
     )  # fmt: skip
+    if values is not None:
+        engine.data_values[engine.info(result).number] = values
+    return result
 
 
 def _create_from_constants(
@@ -120,11 +126,14 @@ def _create_from_constants(
         return out if not isinstance(out, torch.Tensor) else engine.info(out) and out
     assumed = "a random draw" if name in plan_tables.RANDOM else None
     meta = intern_meta(engine.memo.metas, out, device, out.requires_grad)
+    values = describe_data(engine, out) if name in plan_tables.DATA else None
     held = name in plan_tables.DATA and is_whole(out.dtype)
     known = out.numel() <= (engine.held_limit if held else engine.known_limit)
     if not known:  # the program had the data, but no rule needs it
         out = torch.empty_strided(meta.shape, meta.stride, dtype=out.dtype, device=META)
     info = Info(meta, Storage(device, known, assumed), VALUED if known else BLANK)
+    if values is not None:
+        engine.data_values[info.number] = values
     out._sw = info  # type: ignore[attr-defined]
     out._sw_life = engine.life  # type: ignore[attr-defined]
     if engine.recording:

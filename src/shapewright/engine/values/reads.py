@@ -212,6 +212,8 @@ def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
                 f"`{get_display_name(func)}` of unknown data taken as {shown}"
             )
             engine.chosen.add(out)
+        if name == "numpy" and engine.watched_array is not None:
+            out = engine.watched_array(out)
     answer = Answer(func, results.convert_for_record(engine, args, kwargs or {}), READ)
     engine.record(answer, infos, ())
     return out

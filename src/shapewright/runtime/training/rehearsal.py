@@ -32,6 +32,7 @@ from shapewright.runtime.processes.process_groups import (
     replace_process_groups,
 )
 from shapewright.runtime.processes.sharded_parameters import replace_fully_sharded
+from shapewright.runtime.training.array_results import watch_arrays
 from shapewright.runtime.training.loggers import silence_loggers
 from shapewright.runtime.training.loss_scaling import replace_grad_scalers
 from shapewright.runtime.training.optimizer_steps import watch_states, watch_steps
@@ -210,6 +211,7 @@ class RehearsalRequest:
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
         engine.switch_graph_reuse(self.memory is None)
+        engine.watch_data()
         if self.launch:
             engine.assume(self.launch)
         with ExitStack() as stack:
@@ -243,6 +245,7 @@ AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] =
     watch_loaders,
     watch_steps,
     watch_states,
+    watch_arrays,
 )
 """Replacements around every rehearsal, outermost first."""
 

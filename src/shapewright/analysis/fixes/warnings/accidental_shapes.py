@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.order_edits import find_view_back
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.training_mistakes.array_shapes import find_pairs, get_sides
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
@@ -179,3 +180,15 @@ def _suggest_row_per_sample(
         ):
             yield Fix("fits", f"`.flatten(1)` and {fix.message}", (flat, *fix.edits))
         return
+
+
+def suggest_flat_array(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `predictions.ravel()` for a column that meets a row of labels."""
+    if finding.span is None:
+        return
+    is_left = finding.message.find(", 1)") < finding.message.find(",)")
+    for pair in find_pairs(text, finding.span.line):
+        left, right = get_sides(pair)
+        yield append_method(text, left if is_left else right, ".ravel()")

@@ -13,7 +13,7 @@ from shapewright.analysis.hazards.tied_weights import find_copied_pair
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 
 OF_EACH_CLASS = {
     "CrossEntropyLoss": "BCEWithLogitsLoss",
@@ -122,3 +122,39 @@ def suggest_added_tensor(
             if isinstance(part.ctx, ast.Load) and text.written(part) == target:
                 edits.append(Edit(text.span(part), f"{target}.item()"))
     yield Fix("fits", f"`{join_lines(written)}`", tuple(edits))
+
+
+def suggest_carried_state(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `out, state = model(x, state)` for `out, _ = model(x)` in a loop, where a
+    call before the loop returned the state.
+    """
+    call = node if isinstance(node, ast.Call) else text.around(node, ast.Call)
+    statement = text.around(call, ast.Assign)
+    if call is None or statement is None or statement.value is not call:
+        return
+    names = statement.targets[0]
+    if not isinstance(names, ast.Tuple) or len(names.elts) != 2:
+        return
+    dropped = names.elts[1]
+    written = text.written(call.func)
+    function = text.around(call, ast.FunctionDef, ast.AsyncFunctionDef)
+    scope = text.tree if function is None else function
+    taken = [arg.id for arg in call.args[1:] if isinstance(arg, ast.Name)]
+    before = [
+        target.elts[1].id
+        for target, value in iter_assignments(scope, before=statement.lineno)
+        if isinstance(target, ast.Tuple)
+        and len(target.elts) == 2
+        and isinstance(target.elts[1], ast.Name)
+        and isinstance(value, ast.Call)
+        and text.written(value.func) == written
+    ]
+    for state in [*taken, *before][:1]:
+        edits = [Edit(text.span(dropped), state)]
+        if state not in taken and call.args:
+            last = call.args[-1]
+            edits.append(Edit(text.span(last), f"{text.written(last)}, {state}"))
+        shown = f"`{text.written(names.elts[0])}, {state} = {written}(..., {state})`"
+        yield Fix("fits", shown, tuple(edits))

@@ -17,6 +17,7 @@ from shapewright.analysis.fixes.position_edits import (
 from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_equal_ranks,
     suggest_equal_shapes,
+    suggest_flat_array,
     suggest_squeezed_dim,
     suggest_transpose,
 )
@@ -78,6 +79,7 @@ from shapewright.analysis.fixes.warnings.shared_objects import (
 )
 from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_added_tensor,
+    suggest_carried_state,
     suggest_loss_of_each_class,
     suggest_no_state,
     suggest_old_order,
@@ -118,10 +120,15 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_step,
     suggest_value,
 )
+from shapewright.analysis.fixes.warnings.value_edits import (
+    suggest_filled_cells,
+    suggest_limited_value,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
+    ARRAYS_BROADCAST,
     BATCH_AXIS,
     BATCH_DEPENDENCE,
     BUILT_IN_FORWARD,
@@ -151,6 +158,7 @@ from shapewright.findings.codes import (
     LAST_STEP,
     LAYOUT,
     LOADED_WEIGHTS_LOST,
+    LOG_OF_ZERO,
     LOSS_INPUT,
     LOSS_SHAPES,
     LOST_BATCH,
@@ -161,6 +169,7 @@ from shapewright.findings.codes import (
     MINIMIZED_ENTROPY,
     MIXED_REDUCTIONS,
     MODEL_NOT_COPIED,
+    NAN_IN_DATA,
     NEVER_STEPPED,
     NOT_A_PARAMETER,
     NOT_IN_OPTIMIZER,
@@ -171,6 +180,7 @@ from shapewright.findings.codes import (
     PARAMETER_REPEATED,
     REPEATED_LAYER,
     RESULT_DROPPED,
+    ROOT_OF_ZERO,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
     SCHEDULER_OF_REPLACED,
@@ -183,6 +193,7 @@ from shapewright.findings.codes import (
     SHARED_TRANSFORM,
     SHUFFLED_ORDER,
     SINGLE_CLASS,
+    STATE_DROPPED,
     STATE_NOT_COPIED,
     STATE_NOT_RESUMED,
     STATE_OF_OTHER_SAMPLES,
@@ -252,6 +263,7 @@ def _combine(*ways: Suggest) -> Suggest:
 WAYS: dict[str, Suggest] = {
     OUTER_BROADCAST: _combine(suggest_rows_for_samples, suggest_equal_ranks),
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
+    STATE_DROPPED: suggest_carried_state,
     WEIGHTS_NOT_TIED: suggest_tied_weight,
     SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: suggest_equal_shapes,
@@ -272,6 +284,9 @@ WAYS: dict[str, Suggest] = {
     DIAGONAL_ONLY: suggest_two_letters,
     DRAWN_INDEX: suggest_rows,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
+    NAN_IN_DATA: suggest_filled_cells,
+    LOG_OF_ZERO: suggest_limited_value,
+    ROOT_OF_ZERO: suggest_limited_value,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: suggest_transpose,
     WRONG_AXIS: _combine(suggest_kept_dim, suggest_other_dim),
@@ -325,6 +340,7 @@ WAYS: dict[str, Suggest] = {
     COUNT_NOT_RESET: suggest_reset,
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: suggest_later_load,
+    ARRAYS_BROADCAST: suggest_flat_array,
     SEED_REPEATED: suggest_one_seed,
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,

@@ -1,0 +1,138 @@
+"""Find data with NaN or infinities that a layer or a loss computes with, and logarithms
+of data that are 0 at places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import ALL_LOSSES, LAYERS, HazardContext
+from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import LOG_OF_ZERO, NAN_IN_DATA, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.data_values import DataValues
+from shapewright.record.ops import Fact, Op
+
+LOGARITHMS = frozenset({"log", "log2", "log10", "log_", "log2_", "log10_"})
+REPLACING = frozenset({
+    "clamp", "clamp_", "clip", "nan_to_num", "nan_to_num_", "where", "maximum",
+    "masked_fill", "masked_fill_", "isinf", "isnan", "isfinite", "isneginf", "softmax",
+    "exp",
+})  # fmt: skip
+"""Calls that put other values in the place of NaN or infinity, or ask for them."""
+CARRYING = (
+    operators_with(
+        "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "keeps_shape",
+        "is_arithmetic",
+    )
+    | {"to", "[]", "index_select", "-=", "/=", "*=", "+="}
+) - REPLACING  # fmt: skip
+"""Calls after which a NaN is still there."""
+MEASURING = frozenset({"mean", "std", "var", "shape", "size", "dim", "numel"})
+KEEPING_ZEROS = operators_with(
+    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements"
+) | {"to", "[]", "index_select", "abs", "pow", "**", "square", "sqrt"}
+"""Calls after which a 0 is still 0."""
+FARTHEST = 16
+"""Calls between data and the call that takes them."""
+MOST = 400
+"""Tensors that are followed from one of data."""
+
+
+@looks_for(NAN_IN_DATA)
+def find_nan_in_data(scene: HazardContext) -> Iterator[Finding]:
+    """Find data that are not finite and reach a layer or a loss as they are."""
+    seen: set[object] = set()
+    for tensor, values in scene.program.data_values.items():
+        if not (values.nans or values.infinities):
+            continue
+        maker = scene.program.producers.get(tensor)
+        first = next(iter(scene.users.get(tensor, ())), None)
+        op = maker if maker is not None else first.op if first is not None else None
+        if op is None or op.span is None or op.span in seen:
+            continue
+        seen.add(op.span)
+        reader = _find_reader(scene, tensor)
+        if reader is None:
+            continue
+        name = "NaN" if values.nans else "infinite"
+        count = values.nans or values.infinities
+        where = f"{scene.operation(reader.op)} computes with it here"
+        message = (
+            f"{count:,} of the {values.elements:,} elements of these data"
+            f" {'are' if count > 1 else 'is'} {name}: the loss becomes NaN, and with it"
+            " all weights"
+        )
+        yield scene.finding(NAN_IN_DATA, op, message, (reader.op, where))
+
+
+def _find_reader(scene: HazardContext, tensor: int) -> OperatorCall | None:
+    """Return the layer or loss that data reach, or None, also where a call on the way
+    may replace what is not finite.
+    """
+    waiting, seen = [tensor], {tensor}
+    reader: OperatorCall | None = None
+    while waiting and len(seen) < MOST:
+        for call in scene.users.get(waiting.pop(0), ()):
+            if call.name in LAYERS or call.name in ALL_LOSSES:
+                reader = reader or call
+            elif call.name not in CARRYING or _is_chosen_by_mask(call):
+                if call.name not in MEASURING:
+                    return None
+            else:
+                new = {fact.tensor for fact in call.op.outputs} - seen
+                seen |= new
+                waiting += new
+    return reader
+
+
+def _is_chosen_by_mask(call: OperatorCall) -> bool:
+    """Return whether a call reads the rows that a mask of truths keeps."""
+    return any(fact.dtype == "bool" for fact in call.op.inputs[1:])
+
+
+@looks_for(LOG_OF_ZERO)
+def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
+    """Find logarithms of data of which some are 0."""
+    seen: set[object] = set()
+    for call in scene.calls if scene.program.data_values else ():
+        if call.name not in LOGARITHMS or call.op.span in seen or not call.op.inputs:
+            continue
+        values = _find_values(scene, call.op.inputs[0])
+        if values is None or not values.zeros or call.op.span is None:
+            continue
+        seen.add(call.op.span)
+        if _is_replaced(scene, call.op):
+            continue
+        name = scene.words(call.op)[0]
+        message = (
+            f"{values.zeros:,} of {values.elements:,} elements of {name} are 0 here:"
+            f" their logarithm is minus infinity, and what is computed with them"
+            " becomes infinite or NaN"
+        )
+        yield scene.finding(LOG_OF_ZERO, call.op, message)
+
+
+def _find_values(scene: HazardContext, fact: Fact) -> DataValues | None:
+    """Return what was seen in the data that a tensor holds, or None."""
+    found = scene.program.data_values.get(fact.tensor)
+    if found is not None:
+        return found
+    for op in iter_first_makers(scene.program, fact, FARTHEST):
+        if op.name.rpartition(".")[2] not in KEEPING_ZEROS:
+            return None
+        if op.inputs and op.inputs[0].tensor in scene.program.data_values:
+            return scene.program.data_values[op.inputs[0].tensor]
+    return None
+
+
+def _is_replaced(scene: HazardContext, op: Op) -> bool:
+    """Return whether what reads a logarithm chooses among its elements or limits
+    them.
+    """
+    users = [
+        call.name for fact in op.outputs for call in scene.users.get(fact.tensor, ())
+    ]
+    return bool(REPLACING & set(users))

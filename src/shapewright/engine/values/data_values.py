@@ -1,0 +1,40 @@
+"""Look at data of the program where they become a tensor: NaN, infinities, zeros.
+
+Nothing is noted once a value was supposed or stands for what is absent: what an array
+holds from then on may be Shapewright's own.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import torch
+
+from shapewright.record.data_values import DataValues
+
+if TYPE_CHECKING:
+    from shapewright.engine.seen_tensors import SeenTensors
+
+FEWEST = 2
+"""Elements from which a tensor counts as data: a single infinity is a start value."""
+
+
+def describe_data(engine: SeenTensors, data: torch.Tensor) -> DataValues | None:
+    """Return what is remarkable in data that become a tensor, or None."""
+    if not engine.looks_at_data or engine.assumptions or engine.stand_ins:
+        return None
+    if not data.is_floating_point() or data.numel() < FEWEST:
+        return None
+    if data.is_meta or data.layout is not torch.strided:
+        return None
+    lowest, highest = (value.item() for value in data.detach().aminmax())
+    is_finite = isfinite(lowest) and isfinite(highest)
+    if is_finite and (lowest > 0 or highest < 0):
+        return None
+    nans = 0 if is_finite else int(data.isnan().sum())
+    infinities = 0 if is_finite else int(data.isinf().sum())
+    zeros = int((data == 0).sum())
+    if not (nans or infinities or zeros):
+        return None
+    return DataValues(data.numel(), nans, infinities, zeros)
