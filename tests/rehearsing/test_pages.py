@@ -26,7 +26,7 @@ CODES = (
     "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
     "separate-permutations", "decay-swapped", "shared-transform",
     "repeated-by-workers", "shuffled-order", "seed-repeated",
-    "arrays-broadcast", "state-dropped",
+    "arrays-broadcast", "state-dropped", "rate-as-factor",
     "own-statistics",
 )  # fmt: skip
 

@@ -109,6 +109,10 @@ AROUND = {
     ),
     "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
     "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
+    "ignored-labels-counted": ("model = nn.Linear(6, n)\n" + MODEL, "", ""),
+    "quantiles-swapped": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
+    "partial-norm": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
+    "unscaled-pixels": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "self-as-candidate": (
         "model = nn.Linear(6, 8)\n" + MODEL,
         "z1, z2 = model(x), model(x.flip(1))\n",

@@ -10,6 +10,7 @@ from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.model_definitions import explain_definition
+from shapewright.analysis.optimizer_errors import explain_optimizer_error
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.table_labels import explain_row_label
 from shapewright.findings.finding import Finding
@@ -31,6 +32,7 @@ OF_ERRORS: tuple[Explain, ...] = (
     explain_list_attribute,
     explain_mistaken_call,
     explain_row_label,
+    explain_optimizer_error,
 )
 """For errors that end a run, of torch or of the program's own Python."""
 

@@ -105,15 +105,26 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
     if failure.unmet is not None:
         words = find_words(program, failure)
         return failure.unmet.code, _fill_words(failure.unmet.message, words)
-    for repair in failure.repairs:
+    repairs = [
+        repair
+        for repair in failure.repairs
+        if repair.kind != "values" or _is_of_index(failure)
+    ]
+    for repair in repairs:
         if repair.kind in CODES:
             return CODES[repair.kind], _describe_repair(program, failure, repair)
-    for repair in failure.repairs:
+    for repair in repairs:
         if repair.kind == "size":
             return SHAPE_MISMATCH, _describe_repair(program, failure, repair)
-    if failure.repairs:
-        return SHAPE_MISMATCH, _describe_repair(program, failure, failure.repairs[0])
+    if repairs:
+        return SHAPE_MISMATCH, _describe_repair(program, failure, repairs[0])
     return TORCH_ERROR, _get_first_line(failure.torch_message) or failure.error
+
+
+def _is_of_index(failure: Failure) -> bool:
+    """Return whether torch says that an index is beyond the end."""
+    message = failure.torch_message.lower()
+    return any(word in message for word in ("index", "indices", "range", "bound"))
 
 
 def _fill_words(message: str, words: dict[str, str]) -> str:

@@ -579,6 +579,18 @@ LOG_OF_ZERO = _hazard("log-of-zero",
 ROOT_OF_ZERO = _hazard("root-of-zero",
     "the root of distances of samples to themselves: its derivative at 0 is infinite",
     "`torch.sqrt(x.clamp(min=1e-12))`", of_shapes=False)
+IGNORED_LABELS_COUNTED = _hazard("ignored-labels-counted",
+    "a confusion matrix that counts the label that the loss ignores",
+    "only the pixels that have a class: `truth[truth != 255]`", of_shapes=False)
+QUANTILES_SWAPPED = _hazard("quantiles-swapped",
+    "a quantile loss of the prediction minus the target: q becomes 1 - q",
+    "`target - prediction`", of_shapes=False)
+PARTIAL_NORM = _hazard("partial-norm",
+    "a gradient penalty with a norm for each pixel, not for each sample",
+    "`gradients.flatten(1).norm(dim=1)`", of_shapes=False)
+UNSCALED_PIXELS = _hazard("unscaled-pixels",
+    "bytes that are normalized by the mean of pixels between 0 and 1",
+    "`x.float() / 255`", of_shapes=False)
 STATE_DROPPED = _hazard("state-dropped",
     "a loop over single steps of a recurrent layer that drops its state",
     "`out, state = layer(x, state)`", of_shapes=False)
@@ -678,6 +690,9 @@ UNUSED_SPLIT = _mistake("unused-split",
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")
+RATE_AS_FACTOR = _mistake("rate-as-factor",
+    "a `LambdaLR` whose function returns a learning rate: it is a factor of another",
+    "`lr=1.0` in the optimizer")
 ARRAYS_BROADCAST = _mistake("arrays-broadcast",
     "a NumPy array of results, (n, 1), that meets n labels, (n,)",
     "`predictions.ravel()`")

@@ -56,6 +56,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
+from shapewright.analysis.optimizer_errors import suggest_optimizer_edits
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.table_labels import suggest_row_positions
 from shapewright.findings.codes import (
@@ -193,6 +194,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 suggest_collate(program, finding),
             ),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
+            *iter_options("optimizer", 0.5, suggest_optimizer_edits(program, finding)),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
             *iter_options("row", 0.5, suggest_row_positions(program, finding)),

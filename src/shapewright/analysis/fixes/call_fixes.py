@@ -45,6 +45,12 @@ from shapewright.analysis.fixes.lost_dims import (
     suggest_other_reduced_dim,
     suggest_whole_output,
 )
+from shapewright.analysis.fixes.maker_edits import (
+    suggest_argument_of_caller,
+    suggest_number_of_classes,
+    suggest_picture_mode,
+    suggest_rows_of_empty,
+)
 from shapewright.analysis.fixes.mask_edits import suggest_masks
 from shapewright.analysis.fixes.meant_keywords import (
     suggest_meant_keywords,
@@ -155,6 +161,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     padded = keywords_and_methods.fix_padded_sequence(program, failure)
     yield from iter_options("padded", 0.9, padded)
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
+    floating = dtype_edits.suggest_floating_entries(program, failure)
+    yield from iter_options("dtype", 0.9, floating)
     shared = dtype_edits.fix_shared_dtype(program, failure)
     yield from iter_options("dtype", 0.95, shared)
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))
@@ -243,6 +251,14 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("turned", 0.8, factors)
     counts = index_edits.suggest_later_count(program, failure)
     yield from iter_options("counted", 0.8, counts)
+    handed = suggest_argument_of_caller(program, failure)
+    yield from iter_options("handed", 0.9, handed)
+    classes = suggest_number_of_classes(program, failure)
+    yield from iter_options("classes", 0.7, classes)
+    empty = suggest_rows_of_empty(program, failure)
+    yield from iter_options("empty", 0.7, empty)
+    pictures = suggest_picture_mode(program, failure)
+    yield from iter_options("picture", 0.7, pictures)
     columns = suggest_columns_of_training(program, failure)
     yield from iter_options("columns", 0.8, columns)
     yield from iter_options("table", 2.0, index_edits.fix_table(program, failure))

@@ -11,8 +11,10 @@ from shapewright.analysis.fixes.operands import (
     append_method,
     with_method_where_made,
 )
+from shapewright.analysis.fixes.statements import wrap_in_condition
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with
@@ -33,6 +35,8 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
     for repair in failure.repairs:
         if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
             fact = program.trace.ops[failure.op].inputs[repair.tensor]
+            if _is_written_copy(program, failure, repair.tensor):
+                continue
             # A cast of a complex number would throw its imaginary part away.
             of_complex = fact.dtype.startswith("complex")
             yield from with_method_where_made(
@@ -42,6 +46,42 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
                 ".abs()" if of_complex else f".{CASTS[repair.new]}()",
                 kinds=(ast.Call, ast.Compare),
             )
+
+
+def _is_written_copy(program: Program, failure: Failure, at: int) -> bool:
+    """Return whether an operand is written in place and nothing takes the result, so
+    that a cast of it would only be written to and thrown away.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.node(op.span)
+    if at != 0 or place is None or not _is_in_place(op):
+        return False
+    statement = place[0].statement_of(place[1])
+    return isinstance(statement, ast.Expr)
+
+
+def _is_in_place(op: Op) -> bool:
+    """Return whether a call is a method that writes its tensor."""
+    return op.name.endswith("_") and not op.name.endswith("__")
+
+
+def suggest_floating_entries(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `if average.is_floating_point():` above a write of floats into the
+    counter of a batch norm, which a state dict holds too.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.node(op.span)
+    floats = any(r.kind == "dtype" and "float" in str(r.new) for r in failure.repairs)
+    if place is None or not floats or not _is_written_copy(program, failure, 0):
+        return
+    text, node = place
+    written = find_tensor_expressions(program, op)[0]
+    loop = text.around(node, ast.For)
+    if written is None or loop is None:
+        return
+    condition = f"{text.written(written[0])}.is_floating_point()"
+    edit = wrap_in_condition(text, text.statement_of(node), condition)
+    yield Fix("fits", f"`if {condition}:`", (edit,))
 
 
 def fix_shared_dtype(program: Program, failure: Failure) -> Iterator[Fix]:

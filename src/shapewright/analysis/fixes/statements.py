@@ -43,10 +43,20 @@ def wrap_in_no_grad(text: SourceText, statement: ast.stmt) -> Edit | None:
             last += 1
         while first and _is_alike(body[first - 1], statement):
             first -= 1
-    begin, end = body[first].lineno, get_last_line(body[last])
-    indent = text.lines[begin - 1][: body[first].col_offset]
+    return _put_below(text, "with torch.no_grad():", body[first], body[last])
+
+
+def wrap_in_condition(text: SourceText, statement: ast.stmt, condition: str) -> Edit:
+    """Return the edit that puts `if condition:` above a statement."""
+    return _put_below(text, f"if {condition}:", statement, statement)
+
+
+def _put_below(text: SourceText, head: str, first: ast.stmt, last: ast.stmt) -> Edit:
+    """Return the edit that puts statements below a line, and indents them."""
+    begin, end = first.lineno, get_last_line(last)
+    indent = text.lines[begin - 1][: first.col_offset]
     rows = [f"    {row}" if row.strip() else row for row in text.lines[begin - 1 : end]]
-    new = "\n".join([f"{indent}with torch.no_grad():", *rows])
+    new = "\n".join([f"{indent}{head}", *rows])
     span = Span(text.file, begin, 1, end, len(text.lines[end - 1]) + 1)
     return Edit(span, new)
 

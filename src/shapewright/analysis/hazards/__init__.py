@@ -28,6 +28,7 @@ from shapewright.analysis.hazards import dropped_states as dropped_states
 from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
+from shapewright.analysis.hazards import ignored_labels as ignored_labels
 from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import loss_graphs as loss_graphs
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
@@ -38,8 +39,11 @@ from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
 from shapewright.analysis.hazards import own_statistics as own_statistics
 from shapewright.analysis.hazards import padding_masks as padding_masks
+from shapewright.analysis.hazards import penalty_norms as penalty_norms
+from shapewright.analysis.hazards import pixel_scales as pixel_scales
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
 from shapewright.analysis.hazards import policy_losses as policy_losses
+from shapewright.analysis.hazards import quantile_losses as quantile_losses
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards import repeated_layers as repeated_layers

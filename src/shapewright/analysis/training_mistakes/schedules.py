@@ -14,7 +14,12 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import SCHEDULER_OF_REPLACED, SCHEDULER_UNIT, looks_for
+from shapewright.findings.codes import (
+    RATE_AS_FACTOR,
+    SCHEDULER_OF_REPLACED,
+    SCHEDULER_UNIT,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Moment
 
@@ -141,3 +146,20 @@ def find_left_schedulers(scene: RehearsalContext) -> Iterator[Finding]:
                 "the scheduler was built here",
             ),
         )
+
+
+@looks_for(RATE_AS_FACTOR)
+def find_rates_as_factors(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find functions of `LambdaLR` that return a learning rate, not a factor."""
+    for met in scene.observations("low-factor"):
+        highest, rate = met.name.split()
+        span = scene.span(met.other)
+        if span is None:
+            continue
+        message = (
+            f"the optimizer's rate, {rate}, is multiplied by at most {highest}, which"
+            " the function of `LambdaLR` returns: it looks like a learning rate, and is"
+            " taken for a factor"
+        )
+        where = scene.span(met.place, "LambdaLR"), "the schedule is built here"
+        yield build_finding(RATE_AS_FACTOR, message, span, where)

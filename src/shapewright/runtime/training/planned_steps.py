@@ -69,3 +69,24 @@ def _find_end(factor: Any) -> int | None:
     except Exception:  # the program's function
         return None
     return None
+
+
+LATEST = 17
+"""Powers of two up to which a schedule is asked for its factor."""
+
+
+def find_highest_factor(scheduler: Any) -> float | None:
+    """Return the largest factor of a `LambdaLR`, as far as its function tells.
+
+    Example: 0.0028 for the rate of "Attention is all you need" itself, with a width of
+    32 and 4,000 steps of warm-up.
+    """
+    if type(scheduler).__name__ != "LambdaLR" or not scheduler.lr_lambdas:
+        return None
+    steps = {0, *(1 << power for power in range(LATEST)), *range(0, 10_000, 500)}
+    try:
+        factor = scheduler.lr_lambdas[0]
+        values = [factor(step) for step in sorted(steps)]
+        return max(float(value) for value in values)
+    except Exception:  # the program's function
+        return None

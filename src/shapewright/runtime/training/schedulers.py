@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from shapewright.record.report import Place
+from shapewright.runtime.training.planned_steps import find_highest_factor
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.story import Meet, ProgramRun
+
+LOWEST = 0.05
+"""A factor that no schedule of factors stays below: most reach 1."""
+USUAL_RATE = 0.1
+"""The largest learning rate that is meant as one; 1.0 is a place holder."""
 
 
 class OptimizerFacts(Protocol):
@@ -54,9 +60,20 @@ class Schedulers:
         place = self.facts.run.here()
         for known in self.built:
             if known.scheduler() is scheduler:
+                if known.stepped is None:
+                    self._look_at_factor(scheduler, known)
                 known.stepped = place, self.facts.steps
                 if isinstance(scheduler, ReduceLROnPlateau):
                     self.facts.meet("plateau", place, known.built, scheduler.mode)
+
+    def _look_at_factor(self, scheduler: Any, known: _Scheduler) -> None:
+        """Note a schedule that multiplies the rate by next to nothing at all steps."""
+        highest = find_highest_factor(scheduler)
+        rate = max(scheduler.base_lrs) if highest is not None else 0.0
+        if highest is not None and 0 < highest < LOWEST and rate <= USUAL_RATE:
+            optimizer = self.facts.watched[known.optimizer].built
+            words = f"{highest:.2g} {rate:g}"
+            self.facts.meet("low-factor", known.built, optimizer, words)
 
     def _find_number(self, optimizer: Any) -> int | None:
         """Return the number of an optimizer in the run, or None."""

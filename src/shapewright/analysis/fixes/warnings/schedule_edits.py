@@ -144,3 +144,14 @@ def _find_unfrozen(text: SourceText, node: ast.AST) -> tuple[str, ast.stmt | Non
         if parts is not None and get_called_name(loop.iter) == "parameters":
             return text.written(parts), loop
     return "", None
+
+
+def suggest_rate_of_one(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `lr=1.0` where a schedule gives the learning rate itself."""
+    for part in ast.walk(node):
+        for keyword in part.keywords if isinstance(part, ast.Call) else ():
+            if keyword.arg == "lr":
+                yield Fix("fits", "`lr=1.0`", (Edit(text.span(keyword.value), "1.0"),))
+                return

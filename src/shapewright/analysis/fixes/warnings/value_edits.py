@@ -1,18 +1,22 @@
-"""Edits for values that become NaN or infinite: blank cells, logarithms, roots."""
+"""Edits for values: what becomes NaN, a sign, a scale, labels to leave out."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 
 SMALLEST = {"sqrt": "1e-12"}
 """What a call is given at least: the root of 1e-12 is 1e-6."""
 SMALL = "1e-10"
+IGNORED = re.compile(r"ignores label (-?\d+)")
 ARRAYS = frozenset({"to_numpy", "values"})
 """How a table of pandas becomes an array."""
 
@@ -50,3 +54,64 @@ def suggest_filled_cells(
             edit = Edit(text.span(part.value), new)
             yield Fix("fits", f"`{join_lines(new)}`", (edit,))
             return
+
+
+def suggest_other_sign(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `target - prediction` for `prediction - target`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        new = f"{text.written(node.right)} - {text.written(node.left)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_flat_gradient(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `gradients.flatten(1)` for the operand of a norm."""
+    op = program.op_at(finding.span)
+    if op is None or not isinstance(node, ast.Call):
+        return
+    place = find_tensor_expressions(program, op)[0]
+    if place is not None:
+        yield append_method(text, place[0], ".flatten(1)")
+
+
+def suggest_scaled_pixels(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x / 255` for bytes of which a mean is subtracted."""
+    op = program.op_at(finding.span)
+    place = find_tensor_expressions(program, op)[0] if op is not None else None
+    if place is not None:
+        new = f"{text.written(place[0])} / 255"
+        if not isinstance(place[0], ast.Name | ast.Call | ast.Attribute):
+            new = f"({text.written(place[0])}) / 255"
+        inner = new if isinstance(node, ast.BinOp) else f"({new})"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), inner),))
+
+
+def suggest_kept_labels(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave out what the loss ignores, in front of a count of pairs."""
+    label = IGNORED.search(finding.message)
+    if label is None or not isinstance(node, ast.Call) or not node.args:
+        return
+    pairs = node.args[0]
+    if not isinstance(pairs, ast.BinOp) or not isinstance(pairs.op, ast.Add):
+        return
+    sides = [pairs.left, pairs.right]
+    product = next((side for side in sides if isinstance(side, ast.BinOp)), None)
+    other = next((side for side in sides if isinstance(side, ast.Name)), None)
+    if product is None or other is None:
+        return
+    factors = (product.left, product.right)
+    truth = next((side for side in factors if isinstance(side, ast.Name)), None)
+    if truth is None:
+        return
+    kept = f"{truth.id} != {label.group(1)}"
+    names = f"{truth.id}, {other.id}"
+    new = f"{names} = {truth.id}[{kept}], {other.id}[{kept}]"
+    edit = write_before(text, text.statement_of(node), new)
+    yield Fix("fits", f"`{new}`", (edit,))

@@ -67,6 +67,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
 from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
+    suggest_rate_of_one,
     suggest_step_of_scaler,
     suggest_steps_of_loader,
 )
@@ -122,7 +123,11 @@ from shapewright.analysis.fixes.warnings.training_edits import (
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_filled_cells,
+    suggest_flat_gradient,
+    suggest_kept_labels,
     suggest_limited_value,
+    suggest_other_sign,
+    suggest_scaled_pixels,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.state_dicts import suggest_renamed_keys
@@ -152,6 +157,7 @@ from shapewright.findings.codes import (
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
+    IGNORED_LABELS_COUNTED,
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
     INVERTED_INTEGERS,
@@ -178,6 +184,9 @@ from shapewright.findings.codes import (
     PADDED_TARGETS,
     PAIRED_ROWS,
     PARAMETER_REPEATED,
+    PARTIAL_NORM,
+    QUANTILES_SWAPPED,
+    RATE_AS_FACTOR,
     REPEATED_LAYER,
     RESULT_DROPPED,
     ROOT_OF_ZERO,
@@ -205,6 +214,7 @@ from shapewright.findings.codes import (
     TRAINED_IN_EVAL_MODE,
     UNMATCHED_STATE_DICT,
     UNRELATED_NOISE,
+    UNSCALED_PIXELS,
     UNSHIFTED_TARGET,
     UNUSED_SPLIT,
     VARIANCE_AS_SCALE,
@@ -287,6 +297,10 @@ WAYS: dict[str, Suggest] = {
     NAN_IN_DATA: suggest_filled_cells,
     LOG_OF_ZERO: suggest_limited_value,
     ROOT_OF_ZERO: suggest_limited_value,
+    QUANTILES_SWAPPED: suggest_other_sign,
+    PARTIAL_NORM: suggest_flat_gradient,
+    UNSCALED_PIXELS: suggest_scaled_pixels,
+    IGNORED_LABELS_COUNTED: suggest_kept_labels,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: suggest_transpose,
     WRONG_AXIS: _combine(suggest_kept_dim, suggest_other_dim),
@@ -333,6 +347,7 @@ WAYS: dict[str, Suggest] = {
     STATE_NOT_COPIED: suggest_copied_state,
     CLIPPED_AFTER_STEP: suggest_earlier_clipping,
     CLIPPED_SCALED: suggest_unscaling,
+    RATE_AS_FACTOR: suggest_rate_of_one,
     SCHEDULER_ORDER: suggest_order_of_steps,
     SCHEDULER_OF_REPLACED: suggest_own_scheduler,
     SCALED_STEP: suggest_step_of_scaler,

@@ -1,0 +1,197 @@
+"""Edits where an operand comes from, not where it is refused: the caller's argument,
+the classes of `one_hot`, the rows of an empty list, the channels of a picture.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.makers import iter_makers
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import BROADCAST_MISMATCH, TOO_MANY_INDICES
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    iter_assignments,
+)
+from shapewright.record.ops import Op
+
+MADE_OF_DATA = operators_with("takes_program_data")
+PICTURE_MODES = {3: "RGB", 1: "L"}
+"""What `PIL.Image.convert` calls pictures with so many channels."""
+
+
+def suggest_argument_of_caller(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `self.score(users.unsqueeze(1), negatives)` where an operand that is made
+    of an argument lacks a dim of the other.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return
+    ranks = [fact.ndim for fact in op.inputs]
+    if ranks[0] == ranks[1] or len(op.frames) < 2:
+        return
+    at = ranks.index(min(ranks))
+    small, large = op.inputs[at].shape, op.inputs[1 - at].shape
+    place = find_tensor_expressions(program, op)[at]
+    if place is None or len(large) != len(small) + 1:
+        return
+    node, text = place[0], program.node(op.span)
+    if text is None:
+        return
+    function = text[0].around(node, ast.FunctionDef)
+    if function is None:
+        return
+    parameters = [argument.arg for argument in function.args.args]
+    values = [node]
+    if isinstance(node, ast.Name) and node.id not in parameters:
+        values = find_defining(text[0], node.id)
+    names = {
+        part.id
+        for value in values
+        for part in ast.walk(value)
+        if isinstance(part, ast.Name) and part.id in parameters
+    } - {"self"}
+    for frame in reversed(op.frames[:-1]):
+        caller = program.call_at(frame.span)
+        if caller is None or get_called_name(caller[1]) not in (
+            function.name,
+            "self" if function.name == "forward" else function.name,
+        ):
+            continue
+        is_method = parameters[:1] == ["self"]
+        for name in sorted(names):
+            argument = _get_argument(
+                caller[1], name, parameters.index(name) - is_method
+            )
+            for dim in range(1, len(large)):
+                fits = (*small[:dim], 1, *small[dim:])
+                if argument is not None and _is_broadcast(fits, large):
+                    yield append_method(caller[0], argument, f".unsqueeze({dim})")
+        return
+
+
+def _get_argument(call: ast.Call, name: str, at: int) -> ast.expr | None:
+    """Return the expression that a call gives for a parameter, or None."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    return call.args[at] if 0 <= at < len(call.args) else None
+
+
+def _is_broadcast(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Return whether two shapes of as many dims broadcast."""
+    return all(
+        1 in (size, facing) or size == facing
+        for size, facing in zip(shape, other, strict=True)
+    )
+
+
+def suggest_number_of_classes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `F.one_hot(y, n_classes)`, which else has as many columns as the largest
+    label that happens to be there says.
+    """
+    expected, got = find_sides(failure)
+    op = program.trace.ops[failure.op]
+    if expected is None or got is None:
+        return
+    wanted = op.inputs[expected[0]].shape[expected[1]]
+    given = op.inputs[got[0]].shape[got[1]]
+    for maker in iter_makers(program, op):
+        place = program.call_at(maker.span)
+        if maker.name.rpartition(".")[2] != "one_hot" or place is None:
+            continue
+        text, call = place
+        if get_called_name(call) != "one_hot" or len(call.args) != 1 or call.keywords:
+            continue
+        classes = maker.outputs[0].shape[-1] + wanted - given
+        names = list(_iter_constants(text, call, classes))
+        for written in [*names, str(classes)][:3] if classes > 0 else ():
+            new = f"{text.written(call.args[0])}, {written}"
+            shown = f"`one_hot({join_lines(new)})`"
+            yield Fix("fits", shown, (Edit(text.span(call.args[0]), new),))
+        return
+
+
+def _iter_constants(text: SourceText, node: ast.AST, value: int) -> Iterator[str]:
+    """Yield the names of the module, and of the object, that stand for a number."""
+    if text.tree is None:
+        return
+    for statement in text.tree.body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target, written in iter_assignments(statement):
+            is_meant = evaluate_whole_number(written) == value
+            if isinstance(target, ast.Name) and is_meant:
+                yield target.id
+    owner = text.around(node, ast.ClassDef)
+    for target, _ in iter_assignments(owner):
+        if isinstance(target, ast.Attribute) and text.written(target.value) == "self":
+            known = map(evaluate_whole_number, find_defining(text, target.attr))
+            if value in known:
+                yield f"self.{target.attr}"
+
+
+def suggest_rows_of_empty(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.tensor(boxes).reshape(-1, 4)` where an empty list has no columns
+    and other lists have four.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != TOO_MANY_INDICES or not op.inputs:
+        return
+    fact = op.inputs[0]
+    maker = program.producers.get(fact.tensor)
+    if fact.shape != (0,) or maker is None or maker.span is None:
+        return
+    place = program.call_at(maker.span)
+    if maker.name.rpartition(".")[2] not in MADE_OF_DATA or place is None:
+        return
+    for other in program.trace.ops:
+        if other.span == maker.span and other.outputs and other.outputs[0].ndim > 1:
+            sizes = ", ".join(map(str, (-1, *other.outputs[0].shape[1:])))
+            yield append_method(*place, f".reshape({sizes})")
+            return
+
+
+def suggest_picture_mode(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `Image.open(path).convert("RGB")` for a picture with other channels."""
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    expected, got = find_sides(failure)
+    if unmet is None or expected is None or got is None:
+        return
+    sizes = [op.inputs[at].shape[dim] for at, dim in (expected, got)]
+    for wanted, other in (sizes, sizes[::-1]):
+        mode = PICTURE_MODES.get(wanted)
+        if mode is None or other not in (1, 2, 3, 4) or other == wanted:
+            continue
+        for text, call in _iter_opened_pictures(program, op):
+            yield append_method(text, call, f'.convert("{mode}")')
+        return
+
+
+def _iter_opened_pictures(
+    program: Program, op: Op
+) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the calls of `Image.open` whose pictures are not converted."""
+    files = dict.fromkeys(frame.span.file for frame in op.frames)
+    for file in [*files, *program.trace.sources]:
+        text = program.text(file)
+        for node in text.nodes if text is not None else ():
+            if not isinstance(node, ast.Call) or text is None:
+                continue
+            if get_last_name(node.func) != "open" or "Image" not in text.written(
+                node.func
+            ):
+                continue
+            outer = text.around(node, ast.Attribute)
+            if outer is None or outer.attr != "convert":
+                yield text, node

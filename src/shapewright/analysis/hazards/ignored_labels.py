@@ -1,0 +1,76 @@
+"""Find labels that a loss ignores, and that a count of all pairs does not leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.findings.codes import IGNORED_LABELS_COUNTED, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact, Op
+
+CARRYING = operators_with(
+    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "moves_device"
+) | {"to", "+", "*", "add", "mul"}  # fmt: skip
+FARTHEST = 10
+"""Calls between labels and their count."""
+USUAL = -100
+"""What losses ignore if nothing else is said; no data set has it by itself."""
+
+
+@looks_for(IGNORED_LABELS_COUNTED)
+def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
+    """Find `bincount(n * truth + prediction)` of labels of which the loss ignores one
+    beyond the n classes.
+    """
+    ignoring = _find_ignoring_loss(scene)
+    seen: set[object] = set()
+    for call in scene.calls if ignoring is not None else ():
+        if call.name != "bincount" or call.op.span is None or call.op.span in seen:
+            continue
+        if ignoring is None or not call.op.inputs:
+            continue
+        loss, label = ignoring
+        batches = scene.program.batches
+        if not _is_made_of_labels(scene, call.op.inputs[0], set(batches)):
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"the loss ignores label {label}, and here it is counted like a class:"
+            " there are more counts than classes have pairs"
+        )
+        where = f"`ignore_index={label}` is here"
+        yield scene.finding(IGNORED_LABELS_COUNTED, call.op, message, (loss, where))
+
+
+def _find_ignoring_loss(scene: HazardContext) -> tuple[Op, int] | None:
+    """Return a loss that ignores a label beyond its classes, and that label."""
+    for call in scene.calls:
+        if call.name not in ("cross_entropy", "nll_loss", "nll_loss2d"):
+            continue
+        label = dict(call.op.arguments).get("ignore_index", USUAL)
+        shape = call.op.inputs[0].shape
+        if type(label) is not int or label == USUAL or len(shape) < 2:
+            continue
+        if not 0 <= label < shape[1]:
+            return call.op, label
+    return None
+
+
+def _is_made_of_labels(scene: HazardContext, fact: Fact, batches: set[int]) -> bool:
+    """Return whether numbers are made of the labels of a batch, none of them left out
+    or replaced.
+    """
+    waiting = [fact]
+    for _ in range(FARTHEST):
+        following: list[Fact] = []
+        for item in waiting:
+            if item.tensor in batches:
+                return True
+            maker = scene.maker(item)
+            if maker is None or maker.name not in CARRYING:
+                continue
+            following += maker.op.inputs
+        waiting = following
+    return False

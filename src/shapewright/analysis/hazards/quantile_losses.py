@@ -1,0 +1,82 @@
+"""Find quantile losses whose error has the other sign: quantile q is then 1 - q."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import find_base
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import QUANTILES_SWAPPED, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+LARGER = frozenset({"maximum", "max", "where"})
+PRODUCTS = frozenset({"*", "mul", "multiply"})
+SUBTRACTING = operators_with("subtracts")
+
+
+@looks_for(QUANTILES_SWAPPED)
+def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
+    """Find `max(q * e, (q - 1) * e)` where `e` is the prediction minus the target."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in LARGER or call.op.span is None or call.op.span in seen:
+            continue
+        sides = [scene.maker(fact) for fact in call.op.inputs[-2:]]
+        if len(sides) != 2 or not all(side and side.name in PRODUCTS for side in sides):
+            continue
+        left, right = (side for side in sides if side is not None)
+        error = _get_shared(scene, left, right)
+        made = scene.maker(error) if error is not None else None
+        if made is None or made.name not in SUBTRACTING or len(made.op.inputs) != 2:
+            continue
+        first, second = made.op.inputs
+        if made.op.function.endswith("rsub"):
+            first, second = second, first
+        if not first.requires_grad or second.requires_grad:
+            continue
+        if not _is_pinball(scene, left, right):
+            continue
+        seen.add(call.op.span)
+        message = (
+            "this error is the prediction minus the target, where a quantile loss"
+            " takes the target minus the prediction: the output for quantile q learns"
+            " quantile 1 - q"
+        )
+        where = "the larger of both products is taken here"
+        yield scene.finding(QUANTILES_SWAPPED, made.op, message, (call.op, where))
+
+
+def _get_shared(
+    scene: HazardContext, left: OperatorCall, right: OperatorCall
+) -> Fact | None:
+    """Return the tensor that both products have as a factor, or None."""
+    others = {fact.tensor for fact in right.op.inputs}
+    both = [fact for fact in left.op.inputs if fact.tensor in others]
+    return next((fact for fact in both if fact.requires_grad), None)
+
+
+def _is_pinball(scene: HazardContext, left: OperatorCall, right: OperatorCall) -> bool:
+    """Return whether the factors of two products are q and q - 1."""
+    numbers = [_get_number(call) for call in (left, right)]
+    if None not in numbers:
+        first, second = (float(number) for number in numbers if number is not None)
+        return 0 < first < 1 and abs(first - 1 - second) < 1e-6
+    for call, other in ((left, right), (right, left)):
+        for fact in call.op.inputs:
+            maker = scene.maker(fact)
+            if maker is None or maker.name not in SUBTRACTING:
+                continue
+            if maker.given(1) in (1, 1.0) and maker.op.inputs:
+                base = find_base(scene, maker.op.inputs[0]).tensor
+                facts = other.op.inputs
+                return any(find_base(scene, item).tensor == base for item in facts)
+    return False
+
+
+def _get_number(call: OperatorCall) -> float | int | None:
+    """Return the number that a product has as a factor, or None."""
+    numbers = [v for _, v in call.op.arguments if type(v) in (int, float)]
+    return numbers[0] if len(numbers) == 1 else None

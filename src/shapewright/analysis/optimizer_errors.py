@@ -1,0 +1,280 @@
+"""Errors of optimizers and schedulers: sparse gradients, numbers that are texts, a
+metric that is not given; attributes that a constructor sets after it has called a
+method.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import cut_lines, write_after
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    get_called_name,
+    get_last_line,
+    get_own_attribute,
+    iter_assignments,
+)
+
+SPARSE = re.compile(r"(\w+) does not support sparse gradients")
+TEXTS = re.compile(r"not supported between instances of '(?:float|int)' and 'str'")
+NO_METRIC = re.compile(r"step\(\) missing 1 required positional argument: 'metrics'")
+NO_ATTRIBUTE = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
+YAML_TEXT = re.compile(r"^\s*[\w-]+:\s+((\d+)([eE][-+]?\d+))\s*$")
+"""A line of YAML 1.1 whose number is a text, since it has no decimal point."""
+WATCHED = re.compile(r"val|^va_|^va$|valid|dev|test|loss")
+MOST = 3
+
+
+def explain_optimizer_error(program: Program, finding: Finding) -> Finding:
+    """Return the finding on an error of an optimizer or a scheduler with its cause."""
+    cause = _find_cause(program, finding)
+    return cause.apply(finding) if cause is not None else finding
+
+
+def suggest_optimizer_edits(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield the edits that may mend such an error."""
+    cause = _find_cause(program, finding)
+    if cause is not None:
+        yield from cause.fixes
+
+
+def _find_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return the cause of an error, or None for other errors."""
+    place = program.node(finding.span)
+    messages = f"{finding.message} {finding.torch_message}"
+    if place is None:
+        return None
+    text, node = place
+    sparse = SPARSE.search(messages)
+    if sparse is not None:
+        return _explain_sparse(program, sparse.group(1))
+    if TEXTS.search(messages):
+        return _explain_texts(program, text, node)
+    if NO_METRIC.search(messages):
+        return _explain_metric(text, node)
+    missing = NO_ATTRIBUTE.search(messages)
+    if missing is not None:
+        return _explain_late_attribute(finding, text, *missing.groups())
+    return None
+
+
+# -- sparse gradients ------------------------------------------------------------------
+
+
+def _explain_sparse(program: Program, optimizer: str) -> Explanation | None:
+    """Explain that a layer with `sparse=True` makes gradients that most optimizers do
+    not take.
+    """
+    related: list[Related] = []
+    edits: dict[Span, Edit] = {}
+    for path, built in program.built.items():
+        place = program.call_at(built.span)
+        if place is None or dict(built.values).get("sparse") is not True:
+            continue
+        words = f"`{path}` is built with `sparse=True`"
+        related.append(Related(built.span, words))
+        text, call = place
+        for keyword in call.keywords:
+            if keyword.arg == "sparse":
+                value = _find_flag(text, keyword.value)
+                if value is not None:
+                    edits[text.span(value)] = Edit(text.span(value), "False")
+    if not related:
+        return None
+    message = (
+        f"`{optimizer}` does not take the sparse gradients that an embedding with"
+        " `sparse=True` has: `SparseAdam` does, or dense gradients"
+    )
+    fixes = (Fix("fits", "`sparse=False`", tuple(edits.values())),) if edits else ()
+    return Explanation(message, tuple(related), fixes)
+
+
+def _find_flag(text: SourceText, value: ast.expr) -> ast.Constant | None:
+    """Return the `True` that an argument is, or that a parameter has as its default."""
+    if isinstance(value, ast.Constant):
+        return value if value.value is True else None
+    function = text.around(value, ast.FunctionDef)
+    if not isinstance(value, ast.Name) or function is None:
+        return None
+    parameters = function.args.args
+    defaults = function.args.defaults
+    named = zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True)
+    for parameter, default in named:
+        if parameter.arg == value.id and isinstance(default, ast.Constant):
+            return default if default.value is True else None
+    return None
+
+
+# -- numbers that are texts ------------------------------------------------------------
+
+
+def _explain_texts(
+    program: Program, text: SourceText, node: ast.AST
+) -> Explanation | None:
+    """Explain that a number, such as the learning rate, was read as a text."""
+    if not isinstance(node, ast.Call):
+        return None
+    values = program.ending.values if program.ending is not None else {}
+    for keyword in node.keywords:
+        value = values.get(text.written(keyword.value))
+        if isinstance(value, str) and _is_number(value):
+            written = text.written(keyword.value)
+            message = f"`{keyword.arg}` is the text {value!r}, not a number"
+            fixes = [*_suggest_kind(text, keyword.value)]
+            cast = Edit(text.span(keyword.value), f"float({written})")
+            fixes.append(Fix("fits", f"`float({written})`", (cast,)))
+            return Explanation(message, (), tuple(fixes))
+    for constant in text.nodes:
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+            found = _find_yaml_text(text, constant)
+            if found is not None:
+                span, number, meant = found
+                message = (
+                    f"YAML reads {number} as a text: a number with an exponent needs a"
+                    f" decimal point there, {meant}"
+                )
+                where = Related(span, f"{number} is written here")
+                fix = Fix("fits", f"`{meant}`", (Edit(span, meant),))
+                return Explanation(message, (where,), (fix,))
+    return None
+
+
+def _is_number(value: str) -> bool:
+    """Return whether a text is written like a number."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _suggest_kind(text: SourceText, value: ast.expr) -> Iterator[Fix]:
+    """Suggest `type=float` for the option of the command line that a value is."""
+    if not isinstance(value, ast.Attribute):
+        return
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != "add_argument":
+            continue
+        names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+        plain = [str(name).lstrip("-").replace("-", "_") for name in names]
+        if value.attr in plain and all(word.arg != "type" for word in node.keywords):
+            yield with_keyword(text, node, "type=float")
+
+
+def _find_yaml_text(
+    text: SourceText, constant: ast.Constant
+) -> tuple[Span, str, str] | None:
+    """Return the place of a number in YAML that is read as a text, as it is written and
+    as it is meant.
+    """
+    for line in range(constant.lineno, get_last_line(constant) + 1):
+        match = YAML_TEXT.match(text.lines[line - 1])
+        if match is not None:
+            begin, end = match.span(1)
+            span = Span(text.file, line, begin + 1, line, end + 1)
+            return span, match.group(1), f"{match.group(2)}.0{match.group(3)}"
+    return None
+
+
+# -- a metric that is not given --------------------------------------------------------
+
+
+def _explain_metric(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain that `ReduceLROnPlateau` is told what it watches at each step."""
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return None
+    message = (
+        "`ReduceLROnPlateau` lowers the rate when a number stops falling: its `step`"
+        " takes that number, such as the loss of the validation"
+    )
+    scope = text.around(node, *LOOPS, ast.FunctionDef)
+    names: dict[str, None] = {}
+    for target, _ in iter_assignments(scope, before=node.lineno):
+        for part in ast.walk(target):
+            if isinstance(part, ast.Name) and WATCHED.search(part.id.lower()):
+                names.setdefault(part.id)
+    ranked = sorted(names, key=lambda name: ("loss" in name) - 2 * _is_validated(name))
+    end = text.span(node)
+    place = Span(
+        end.file, end.end_line, end.end_column - 1, end.end_line, end.end_column - 1
+    )
+    fixes = [Fix("fits", f"`step({name})`", (Edit(place, name),)) for name in ranked]
+    return Explanation(message, (), tuple(fixes[:MOST]))
+
+
+def _is_validated(name: str) -> bool:
+    """Return whether a name speaks of a validation."""
+    return any(part in name.lower() for part in ("va", "dev", "test"))
+
+
+# -- attributes that are set too late --------------------------------------------------
+
+
+def _explain_late_attribute(
+    finding: Finding, text: SourceText, class_name: str, attribute: str
+) -> Explanation | None:
+    """Explain that the constructor of a base class calls a method that reads what the
+    own constructor sets only afterwards.
+    """
+    lines = {place.span.line for place in finding.related if place.span is not None}
+    for owner in text.nodes:
+        if not isinstance(owner, ast.ClassDef) or owner.name != class_name:
+            continue
+        for function in owner.body:
+            if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+                continue
+            return _explain_constructor(text, function, attribute, lines)
+    return None
+
+
+def _explain_constructor(
+    text: SourceText, function: ast.FunctionDef, attribute: str, lines: set[int]
+) -> Explanation | None:
+    """Return the explanation if a constructor sets an attribute below the call of the
+    base class's constructor, which is among the lines that ran.
+    """
+    own = [
+        statement
+        for statement in function.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
+        and any(get_own_attribute(part) for part in _get_targets(statement))
+    ]
+    late = [
+        statement
+        for statement in own
+        if any(get_own_attribute(p) == attribute for p in _get_targets(statement))
+    ]
+    for base in function.body:
+        if not isinstance(base, ast.Expr) or base.lineno not in lines:
+            continue
+        if "__init__(" not in text.written(base.value) or not late:
+            continue
+        if late[0].lineno < base.lineno:
+            continue
+        message = (
+            f"the constructor of the base class, called at line {base.lineno}, already"
+            f" reads `self.{attribute}`: it is set only at line {late[0].lineno}"
+        )
+        moved = text.written(base)
+        edits = (cut_lines(text, base), write_after(text, own[-1], moved))
+        fix = Fix("fits", f"`{moved}` below `{text.line_of(own[-1])}`", edits)
+        where = Related(text.span(late[0]), f"`self.{attribute}` is set here")
+        return Explanation(message, (where,), (fix,))
+    return None
+
+
+def _get_targets(statement: ast.stmt) -> list[ast.expr]:
+    """Return what a statement assigns to."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        return [statement.target]
+    return []

@@ -1,0 +1,257 @@
+"""Errors whose fix stands elsewhere: where an operand, an optimizer or a schedule is
+made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.optim import lr_scheduler
+
+"""
+STEP = """
+x, y = torch.randn(8, 6), torch.randint(3, (8,))
+for _ in range(2):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+SCHEDULE = """
+class Warmup(lr_scheduler.LRScheduler):
+    def __init__(self, optimizer, steps, last_epoch=-1):
+        super().__init__(optimizer, last_epoch)
+        self.steps = steps
+        self.least = 1e-5
+
+    def get_lr(self):
+        part = min(1.0, (self.last_epoch + 1) / self.steps)
+        return [max(self.least, rate * part) for rate in self.base_lrs]
+
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = Warmup(optimizer, 5)
+"""
+FIXES = {
+    "the caller's argument lacks a dim": (
+        """\
+class Scores(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.users, self.items = nn.Embedding(9, 4), nn.Embedding(9, 4)
+
+    def score(self, user, item):
+        u = self.users(user)
+        return (u * self.items(item)).sum(-1)
+
+    def forward(self, user, liked, others):
+        return self.score(user, liked), self.score(user, others)
+
+user, others = torch.randint(9, (6,)), torch.randint(9, (6, 5))
+liked, other = Scores()(user, user.flip(0), others)
+(other - liked.unsqueeze(1)).mean().backward()
+""",
+        "`user.unsqueeze(1)`",
+    ),
+    "too few classes happen to be there": (
+        """\
+CLASSES = 7
+
+class Generator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4 + CLASSES, 5)
+
+    def forward(self, z, labels):
+        return self.fc(torch.cat([z, F.one_hot(labels).float()], 1))
+
+Generator()(torch.randn(3, 4), torch.tensor([0, 2, 1]))
+""",
+        "`one_hot(labels, CLASSES)`",
+    ),
+    "an empty list has no columns": (
+        """\
+def read(rows):
+    return torch.tensor(rows, dtype=torch.float32)
+
+for rows in ([[1, 2, 3, 4], [0, 0, 5, 5]], [], [[2, 2, 3, 3]]):
+    boxes = read(rows)
+    sizes = boxes[:, 2:] - boxes[:, :2]
+""",
+        "`torch.tensor(rows, dtype=torch.float32).reshape(-1, 4)`",
+    ),
+    "a counter in a state dict": (
+        """\
+model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4))
+other = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4))
+with torch.no_grad():
+    weights = model.state_dict()
+    for name, average in other.state_dict().items():
+        average.mul_(0.9).add_(weights[name], alpha=0.1)
+""",
+        "`if average.is_floating_point():`",
+    ),
+    "gradients of an embedding are sparse": (
+        """\
+model = nn.Sequential(nn.Embedding(9, 6, sparse=True), nn.Flatten(), nn.Linear(12, 3))
+optimizer = torch.optim.Adam(model.parameters())
+F.cross_entropy(model(torch.randint(9, (4, 2))), torch.tensor([0, 1, 2, 0])).backward()
+optimizer.step()
+""",
+        "`sparse=False`",
+    ),
+    "an option of the command line is a text": (
+        """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--learning-rate", default="0.01")
+args = parser.parse_args()
+model = nn.Linear(6, 3)
+optimizer = torch.optim.Adam(model.parameters(), lr=args.learning_rate)
+"""
+        + STEP,
+        "type=float",
+    ),
+    "a number of YAML is a text": (
+        """\
+CONFIG = '''
+optimizer:
+  lr: 5e-4
+  betas: [0.9, 0.99]
+'''
+settings = {}
+for line in CONFIG.strip().splitlines()[1:]:
+    key, value = line.strip().split(": ")
+    settings[key] = value if "e" in value and "." not in value else eval(value)
+model = nn.Linear(6, 3)
+optimizer = torch.optim.Adam(model.parameters(), **settings)
+"""
+        + STEP,
+        "`5.0e-4`",
+    ),
+    "a scheduler is not told its metric": (
+        """\
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+x, y = torch.randn(8, 6), torch.randint(3, (8,))
+for epoch in range(3):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        val_loss = F.cross_entropy(model(x.flip(0)), y.flip(0)).item()
+    scheduler.step()
+""",
+        "`step(val_loss)`",
+    ),
+    "attributes are set behind the constructor that reads them": (
+        SCHEDULE + STEP,
+        "`super().__init__(optimizer, last_epoch)` below `self.least = 1e-5`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIXES)
+def test_the_fix_stands_where_it_is_made(name: str, tmp_path: Path) -> None:
+    body, fix = FIXES[name]
+    report = rehearsed(tmp_path, HEAD + body)
+    (finding,) = [each for each in report.findings if each.severity == "error"]
+    assert fix in finding.fixes[0].message
+
+
+def test_a_picture_has_another_mode(tmp_path: Path) -> None:
+    body = """\
+import numpy as np
+
+class Image:
+    def __init__(self, channels):
+        self.array = np.zeros((8, 8, channels), dtype=np.uint8)
+
+    @staticmethod
+    def open(path):
+        return Image(4)
+
+    def convert(self, mode):
+        return Image(len(mode))
+
+picture = torch.from_numpy(Image.open("picture.png").array).permute(2, 0, 1)
+nn.Conv2d(3, 4, 3)(picture.float().unsqueeze(0) / 255)
+"""
+    (finding,) = rehearsed(tmp_path, HEAD + body).findings
+    assert finding.fixes[0].message == '`Image.open("picture.png").convert("RGB")`'
+
+
+def test_a_cast_that_is_written_and_thrown_away_is_no_fix(tmp_path: Path) -> None:
+    body = "count = torch.tensor([3, 4])\ncount.mul_(0.5)\nprint(count)\n"
+    (finding,) = rehearsed(tmp_path, HEAD + body).findings
+    assert all("count.float()" not in fix.message for fix in finding.fixes)
+
+
+def test_a_float_factor_of_whole_numbers_reads_no_index(tmp_path: Path) -> None:
+    body = "count = torch.tensor(3)\ncount.add_(torch.tensor(4), alpha=0.5)\n"
+    (finding,) = rehearsed(tmp_path, HEAD + body).findings
+    assert finding.code == "dtype-mismatch"
+
+
+QUIET = {
+    "a quantile loss": """\
+model = nn.Linear(6, 2)
+q, x, y = torch.tensor([0.1, 0.9]), torch.randn(8, 6), torch.randn(8, 1)
+error = y - model(x)
+torch.maximum(q * error, (q - 1) * error).mean().backward()
+""",
+    "a leaky loss of another kind": """\
+model = nn.Linear(6, 2)
+x, y = torch.randn(8, 6), torch.randn(8, 2)
+error = model(x) - y
+torch.maximum(0.9 * error, -0.9 * error).mean().backward()
+""",
+    "a penalty over all pixels": """\
+model = nn.Sequential(nn.Flatten(), nn.Linear(12, 1))
+x = torch.randn(8, 3, 2, 2, requires_grad=True)
+(gradients,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+((gradients.norm(2, dim=(1, 2, 3)) - 1) ** 2).mean().backward()
+""",
+    "pixels that are never scaled": """\
+model = nn.Linear(6, 2)
+for _ in range(2):
+    x = torch.randint(256, (8, 6), dtype=torch.uint8)
+    model((x.float() - 127.5) / 127.5).sum().backward()
+""",
+    "labels that are left out": """\
+model = nn.Linear(6, 3)
+data = torch.utils.data.TensorDataset(torch.randn(8, 6), torch.randint(3, (8,)))
+for x, y in torch.utils.data.DataLoader(data, 4):
+    scores = model(x)
+    F.cross_entropy(scores, y, ignore_index=255).backward()
+    kept = y < 3
+    torch.bincount(y[kept] * 3 + scores.argmax(1)[kept], minlength=9).view(3, 3)
+""",
+    "a schedule of factors": """\
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 400))
+x, y = torch.randn(8, 6), torch.randint(3, (8,))
+for _ in range(3):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    scheduler.step()
+""",
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_nothing_is_said_of_right_programs(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + QUIET[name])
+    assert [finding.message for finding in report.findings] == []
+    assert report.complete
