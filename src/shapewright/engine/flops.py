@@ -13,9 +13,20 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.engine import autocast
 from shapewright.engine.function_names import get_plain_name
+from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+
+
+OPERATORS = operators_with("computes_each_element", "broadcasts_operands") - {"dist"}
+ELEMENTWISE = {
+    f"{before}{name.strip('_')}"
+    for name in (*OPERATORS, "truediv", "and", "or", "xor")
+    for before in ("", "i", "r")
+}
+"""Calls that no formula counts; the mode that counts makes `add_` a hundred times as
+slow."""
 
 
 class _Counter(TorchDispatchMode):
@@ -61,7 +72,9 @@ def count_flops(
     casts: str | None = None,
 ) -> tuple[Any, int | None]:
     """Run a call on data-free tensors and return its result and its FLOPs."""
-    if casts is None and not engine.counts_flops:
+    if casts is None and (
+        not engine.counts_flops or get_plain_name(func).strip("_") in ELEMENTWISE
+    ):
         return func(*args, **kwargs), None
     counter = _Counter(casts)
     above = casts is not None and engine.graph and _is_of_python(func)
