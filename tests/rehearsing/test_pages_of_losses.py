@@ -21,6 +21,19 @@ from torch.utils.data import DataLoader, TensorDataset
 
 vocab, sigma, temperature, n = 9, 0.3, 0.5, 8
 """
+BOXES = """
+def box_convert(boxes, in_fmt, out_fmt):
+    x, y, w, h = boxes.unbind(-1)
+    return torch.stack([x - w / 2, y - h / 2, x + w / 2, y + h / 2], dim=-1)
+
+def box_iou(boxes, others):
+    sizes, other_sizes = boxes[:, 2:] - boxes[:, :2], others[:, 2:] - others[:, :2]
+    upper = torch.maximum(boxes[:, None, :2], others[None, :, :2])
+    lower = torch.minimum(boxes[:, None, 2:], others[None, :, 2:])
+    shared = (lower - upper).clamp(min=0).prod(2)
+    return shared / (sizes.prod(1)[:, None] + other_sizes.prod(1)[None] - shared)
+
+"""
 LOOP = """
 for x, tokens, mask in DataLoader(data, batch_size=8):
 {body}
@@ -111,6 +124,7 @@ AROUND = {
     "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "ignored-labels-counted": ("model = nn.Linear(6, n)\n" + MODEL, "", ""),
     "quantiles-swapped": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
+    "box-format": (BOXES + "model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "partial-norm": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "unscaled-pixels": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "self-as-candidate": (

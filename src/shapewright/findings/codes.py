@@ -582,6 +582,9 @@ ROOT_OF_ZERO = _hazard("root-of-zero",
 IGNORED_LABELS_COUNTED = _hazard("ignored-labels-counted",
     "a confusion matrix that counts the label that the loss ignores",
     "only the pixels that have a class: `truth[truth != 255]`", of_shapes=False)
+BOX_FORMAT = _hazard("box-format",
+    "an overlap of boxes that are given as centre and size, not as corners",
+    "`box_convert(boxes, \"cxcywh\", \"xyxy\")`", of_shapes=False)
 QUANTILES_SWAPPED = _hazard("quantiles-swapped",
     "a quantile loss of the prediction minus the target: q becomes 1 - q",
     "`target - prediction`", of_shapes=False)

@@ -16,6 +16,7 @@ from shapewright.analysis.hazards import averaged_weights as averaged_weights
 from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
+from shapewright.analysis.hazards import box_formats as box_formats
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import covariances as covariances

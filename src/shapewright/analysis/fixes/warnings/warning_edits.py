@@ -122,6 +122,7 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_value,
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
+    suggest_converted_boxes,
     suggest_filled_cells,
     suggest_flat_gradient,
     suggest_kept_labels,
@@ -136,6 +137,7 @@ from shapewright.findings.codes import (
     ARRAYS_BROADCAST,
     BATCH_AXIS,
     BATCH_DEPENDENCE,
+    BOX_FORMAT,
     BUILT_IN_FORWARD,
     CENTRED_AXIS,
     CLIPPED_AFTER_STEP,
@@ -297,6 +299,7 @@ WAYS: dict[str, Suggest] = {
     NAN_IN_DATA: suggest_filled_cells,
     LOG_OF_ZERO: suggest_limited_value,
     ROOT_OF_ZERO: suggest_limited_value,
+    BOX_FORMAT: suggest_converted_boxes,
     QUANTILES_SWAPPED: suggest_other_sign,
     PARTIAL_NORM: suggest_flat_gradient,
     UNSCALED_PIXELS: suggest_scaled_pixels,
