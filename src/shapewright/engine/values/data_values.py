@@ -16,6 +16,8 @@ from shapewright.record.data_values import DataValues
 if TYPE_CHECKING:
     from shapewright.engine.seen_tensors import SeenTensors
 
+LARGEST = 1 << 22
+"""Elements up to which data are read: a larger array may lie on a disk."""
 FEWEST = 2
 """Elements from which a tensor counts as data: a single infinity is a start value."""
 
@@ -24,7 +26,7 @@ def describe_data(engine: SeenTensors, data: torch.Tensor) -> DataValues | None:
     """Return what is remarkable in data that become a tensor, or None."""
     if not engine.looks_at_data or engine.assumptions or engine.stand_ins:
         return None
-    if not data.is_floating_point() or data.numel() < FEWEST:
+    if not data.is_floating_point() or not FEWEST <= data.numel() <= LARGEST:
         return None
     if data.is_meta or data.layout is not torch.strided:
         return None
