@@ -87,6 +87,15 @@ for rows in ([[1, 2, 3, 4], [0, 0, 5, 5]], [], [[2, 2, 3, 3]]):
 """,
         "`torch.tensor(rows, dtype=torch.float32).reshape(-1, 4)`",
     ),
+    "labels that begin with 3": (
+        """\
+grades = [3, 5, 8, 4, 7, 6, 3, 3]
+y = torch.tensor(grades)
+numbers = torch.as_tensor(y.numpy())
+F.cross_entropy(nn.Linear(6, 6)(torch.randn(8, 6)), numbers).backward()
+""",
+        "`y.numpy() - y.numpy().min()`",
+    ),
     "a counter in a state dict": (
         """\
 model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4))

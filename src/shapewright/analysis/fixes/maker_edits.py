@@ -9,10 +9,14 @@ from collections.abc import Iterator
 
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.makers import iter_makers
+from shapewright.analysis.makers import iter_first_makers, iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import BROADCAST_MISMATCH, TOO_MANY_INDICES
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    TOO_MANY_INDICES,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -26,6 +30,7 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.ops import Op
 
 MADE_OF_DATA = operators_with("takes_program_data")
+CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
 PICTURE_MODES = {3: "RGB", 1: "L"}
 """What `PIL.Image.convert` calls pictures with so many channels."""
 
@@ -195,3 +200,26 @@ def _iter_opened_pictures(
             outer = text.around(node, ast.Attribute)
             if outer is None or outer.attr != "convert":
                 yield text, node
+
+
+def suggest_labels_from_0(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `labels - labels.min()` where a loss reads classes from 0 on and the
+    labels of the data begin with another number.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or len(op.inputs) < 2:
+        return
+    is_ignored = not isinstance(unmet.has, int) or unmet.has < 0
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES or is_ignored:
+        return
+    for maker in iter_first_makers(program, op.inputs[1]):
+        place = program.call_at(maker.span)
+        if maker.name.rpartition(".")[2] not in MADE_OF_DATA or place is None:
+            continue
+        text, call = place
+        if call.args and isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call):
+            written = text.written(call.args[0])
+            new = f"{written} - {written}.min()"
+            edit = Edit(text.span(call.args[0]), new)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+        return
