@@ -74,8 +74,12 @@ def explain(folder: Path, label: dict, source: str) -> str:
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / folder.name
         shutil.copytree(folder, copy)
-        rows = ["    " + row if row.strip() else row for row in text.splitlines()]
-        head = "import shapewright as sw\nwith sw.explaining():\n    pass\n"
+        lines = text.splitlines()
+        future = [row for row in lines if row.startswith("from __future__")]
+        rows = ["    " + row if row.strip() else row for row in lines]
+        rows = [row for row in rows if row.strip() not in future]
+        first = "".join(f"{row}\n" for row in future)
+        head = f"{first}import shapewright as sw\nwith sw.explaining():\n    pass\n"
         (copy / "program.py").write_text(head + "\n".join(rows) + "\n")
         env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
         given = (
