@@ -15,6 +15,9 @@ from zlib import crc32
 import pytest
 
 PARTS = {
+    "house/test_snippets.py::test_snippets_print_what_the_page_says": 3,
+    "memory/test_kernel_scratch.py::"
+    "test_a_recurrent_layer_keeps_what_cudnn_keeps": 10,
     "rehearsing/test_collated_lists.py::test_the_list_is_the_cause": 3,
     "memory/test_autocast.py::test_a_training_step_under_autocast": 4,
     "memory/test_what_if.py::test_a_change_is_the_changed_step": 3,
@@ -93,6 +96,10 @@ PARTS = {
 """Tests with many cases: the first and one of so many are in `make test`."""
 
 FILES = {
+    "rehearsing/test_meant_edits.py": 6,
+    "rehearsing/test_made_elsewhere.py": 6,
+    "rehearsing/test_values_of_data.py": 5,
+    "rehearsing/test_usual_mistakes.py": 4,
     "capture/test_recurrent_layers.py": 3,
     "capture/test_representatives.py": 3,
     "capture/test_scalars_given_as_tensors.py": 3,
@@ -255,6 +262,13 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "memory/test_full_devices.py::test_sentences_are_wrapped_to_the_width",
+    "memory/test_full_devices.py::"
+    "test_a_loop_that_is_full_in_a_turn_that_ran_has_no_room",
+    "inputs/test_spec_round_trip.py::test_a_spec_written_out_reads_as_itself",
+    "rehearsing/test_fixes_that_only_fit.py::"
+    "test_another_number_is_no_fix_beside_another_order",
+    "rehearsing/test_fixes.py::test_an_error_after_training",
     "guards/test_arithmetic.py::test_an_expression_says_what_other_sizes_would_give",
     "views/test_terminal_layout.py::test_any_table_keeps_its_width_and_rows",
     "memory/test_rehearsed_memory.py::test_a_function_takes_what_its_script_takes",
