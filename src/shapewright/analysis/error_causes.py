@@ -12,6 +12,7 @@ from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.model_definitions import explain_definition
 from shapewright.analysis.optimizer_errors import explain_optimizer_error
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_numbers import explain_refused_number
 from shapewright.analysis.table_labels import explain_row_label
 from shapewright.findings.finding import Finding
 
@@ -33,6 +34,7 @@ OF_ERRORS: tuple[Explain, ...] = (
     explain_mistaken_call,
     explain_row_label,
     explain_optimizer_error,
+    explain_refused_number,
 )
 """For errors that end a run, of torch or of the program's own Python."""
 

@@ -17,7 +17,13 @@ from shapewright.program.source_text import (
     join_lines,
 )
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name, get_last_line
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_last_line,
+    get_own_attribute,
+    iter_assignments,
+)
 
 NO_FORWARD = re.compile(r"Module \[(\w+)\] is missing the required")
 GENERATORS = "one of the params is Module.parameters"
@@ -26,6 +32,7 @@ OBJECTS = "numpy.object_"
 SEVERAL = "only one element tensors can be converted"
 PATH = "Expected state_dict to be dict-like, got <class 'str'>"
 MAPPED = "vmap: Expected all tensors to have the same size in the mapped dimension"
+NO_LEAF = "support the deepcopy protocol"
 KEYS = "'str' object has no attribute"
 REMOVED = re.compile(r"'Identity' object has no attribute '(in|out)_features'")
 SEVERAL_TENSORS = re.compile(r"must be Tensor, not (\w*Output\w*)")
@@ -63,6 +70,8 @@ def explain_wrong_object(
     if output is not None:
         values = [part for part in node.args if isinstance(part, ast.Name | ast.Call)]
         return _explain_output(text, values[0], output[1]) if values else None
+    if NO_LEAF in messages:
+        return _explain_kept_result(text, node)
     if PATH in messages:
         return _explain_path(text, node)
     if GENERATORS in messages:
@@ -446,3 +455,29 @@ def _iter_keys(text: SourceText, count: int) -> Iterator[list[str]]:
                     for key in value.keys
                     if isinstance(key, ast.Constant)
                 ]
+
+
+def _explain_kept_result(text: SourceText, node: ast.Call) -> Explanation | None:
+    """Explain that a module keeps a result with its graph, which `deepcopy` meets."""
+    owner = node.args[0] if node.args else None
+    if get_called_name(node) != "deepcopy" or owner is None:
+        return None
+    for function in text.nodes:
+        if not isinstance(function, ast.FunctionDef) or function.name == "__init__":
+            continue
+        for target, value in iter_assignments(function):
+            name = get_own_attribute(target)
+            if not name or text.around(function, ast.ClassDef) is None:
+                continue
+            if isinstance(value, ast.Constant | ast.Name):
+                continue
+            message = (
+                f"`self.{name}` keeps a result with its graph, and `deepcopy` copies no"
+                " tensors but leaves: parameters, and what is detached"
+            )
+            new = f"{text.written(owner)}.{name} = None"
+            edit = write_before(text, text.statement_of(node), new)
+            where = Related(text.span(target), f"`self.{name}` is set here")
+            fix = Fix("fits", f"`{new}` before it", (edit,))
+            return Explanation(message, (where,), (fix,))
+    return None

@@ -58,6 +58,7 @@ from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.optimizer_errors import suggest_optimizer_edits
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_numbers import suggest_accepted_numbers
 from shapewright.analysis.table_labels import suggest_row_positions
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
@@ -170,6 +171,10 @@ OF_PLACES = ("IndexError", "KeyError")
 
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
+    numbers_taken = suggest_accepted_numbers(program, finding)
+    alone = list(iter_options("number", 0.5, numbers_taken))
+    if alone:
+        return _sort_fixes(program, alone)  # others change what is computed
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
     own += iter_options("pattern", 0.6, suggest_patterns(program, finding))

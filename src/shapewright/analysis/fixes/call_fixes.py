@@ -47,6 +47,7 @@ from shapewright.analysis.fixes.lost_dims import (
 )
 from shapewright.analysis.fixes.maker_edits import (
     suggest_argument_of_caller,
+    suggest_index_for_all,
     suggest_labels_from_0,
     suggest_number_of_classes,
     suggest_picture_mode,
@@ -258,6 +259,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("classes", 0.7, classes)
     empty = suggest_rows_of_empty(program, failure)
     yield from iter_options("empty", 0.7, empty)
+    gathered = suggest_index_for_all(program, failure)
+    yield from iter_options("gathered", 0.7, gathered)
     shifted = suggest_labels_from_0(program, failure)
     yield from iter_options("labels", 0.95, shifted)
     pictures = suggest_picture_mode(program, failure)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.maker_edits import find_narrow_gather
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
@@ -39,8 +40,8 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     if failure.unmet is not None and failure.unmet.code in OF_FEATURES:
         return  # copies of one feature are no other features
     channels = failure.unmet is not None and failure.unmet.code == CHANNEL_MISMATCH
-    if len(op.inputs) < 2:
-        return  # there is no other whose samples it could meet
+    if len(op.inputs) < 2 or find_narrow_gather(program, op) is not None:
+        return  # there is no other whose samples it could meet, or no copy is meant
     nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
     text_and_node = program.node(op.span)
     if text_and_node is None:

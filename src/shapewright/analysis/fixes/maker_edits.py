@@ -24,6 +24,7 @@ from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     get_called_name,
+    get_dotted_name,
     get_last_name,
     iter_assignments,
 )
@@ -223,3 +224,34 @@ def suggest_labels_from_0(program: Program, failure: Failure) -> Iterator[Fix]:
             edit = Edit(text.span(call.args[0]), new)
             yield Fix("fits", f"`{join_lines(new)}`", (edit,))
         return
+
+
+def suggest_index_for_all(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest an index for each feature where `gather` took the first one alone:
+    `ids.unsqueeze(-1).expand(-1, -1, x.size(-1))`.
+    """
+    maker = find_narrow_gather(program, program.trace.ops[failure.op])
+    if maker is None:
+        return
+    places = find_tensor_expressions(program, maker)
+    text_and_node = program.node(maker.span)
+    if places[0] is None or places[1] is None or text_and_node is None:
+        return
+    owner, rank = get_dotted_name(places[0][0]), maker.inputs[0].ndim
+    if owner:
+        sides = ", ".join(["-1"] * (rank - 1))
+        method = f".expand({sides}, {owner}.size(-1))"
+        yield append_method(text_and_node[0], places[1][0], method)
+
+
+def find_narrow_gather(program: Program, op: Op) -> Op | None:
+    """Return the `gather` behind a call whose index has one column for all, or None."""
+    for maker in iter_makers(program, op):
+        if maker.name.rpartition(".")[2] != "gather" or len(maker.inputs) < 2:
+            continue
+        data, index = maker.inputs[:2]
+        is_last = data.ndim == index.ndim > 1 and index.shape[-1] == 1
+        along = dict(maker.arguments).get("1", dict(maker.arguments).get("dim"))
+        if is_last and data.shape[-1] > 1 and along not in (-1, data.ndim - 1):
+            return maker
+    return None

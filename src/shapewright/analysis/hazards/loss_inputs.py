@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distribution_inputs import (
+    find_logarithms_as_deviations,
     find_scores_as_probabilities,
 )
 from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
@@ -186,3 +187,4 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
             LOSS_INPUT, loss_input.loss, message, (loss_input.maker, label)
         )
     yield from find_scores_as_probabilities(scene)
+    yield from find_logarithms_as_deviations(scene)

@@ -93,7 +93,7 @@ def _compare_units(
         step = next((event for event in loop.inner if event.kind == "step"), None)
         if loop.kind != "loop" or step is None or many < 2:
             continue
-        if plan == times * many:
+        if plan == times * many and moment.text not in VANISHING:
             yield build_finding(
                 SCHEDULER_UNIT,
                 f"`{moment.text}` is planned for {plan:,} steps and is stepped"

@@ -36,6 +36,9 @@ def answer_deepcopy(
     info = engine.info(target)
     if info.meta.layout != "strided":
         return engine.run(func, args, kwargs or {})
+    if info.grad_fn is not None and target.requires_grad:
+        with torch.enable_grad():  # a result, which torch does not copy
+            engine.run(func, (torch.ones((), requires_grad=True) * 1, {}), {})
     known = info.storage.known
     with torch.no_grad():
         source = engine.value_of(target) if known else engine.blank_of(target)

@@ -247,7 +247,7 @@ def _substitute_result(
     if rule is not None and not of_history:
         needed = unmet(rule, *convert_for_needs(engine, args, kwargs))
     search = find_repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
-    if of_history or first in ("__format__", "numpy", "__array__"):
+    if of_history or first in ("__format__", "numpy", "__array__", "__deepcopy__"):
         # fresh tensors have neither a graph nor a device
         search = iter(())
     names = _name_arguments(func, rule, *arguments)
@@ -256,6 +256,8 @@ def _substitute_result(
     repairs: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
     if first == "__format__":
         out = format_tensor(infos[0])  # a text, whatever the tensor
+    elif first == "__deepcopy__":
+        out = tensors[0]
     elif first in ("numpy", "__array__"):
         out = answer_representative(engine, first, infos[0])
     elif needed is not None and needed.makes:

@@ -20,7 +20,7 @@ from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -29,6 +29,7 @@ from shapewright.program.syntax_nodes import (
     get_last_line,
 )
 
+COPIES = ("tensor", "as_tensor")
 CUTTING = operators_with("leaves_graph", "returns_indices", "has_zero_gradient")
 """Methods without which a tensor has its graph."""
 
@@ -50,6 +51,8 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         return
     if isinstance(node, ast.Compare):
         yield _read_scores(text, node)
+    if isinstance(node, ast.Call) and get_called_name(node) in COPIES:
+        yield from _suggest_stack(text, node)
     name = cut.name.rpartition(".")[2]
     if name == "data" and isinstance(node, ast.Attribute):
         span = text.span(node)
@@ -72,6 +75,27 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         inner, span = text.span(node.func.value), text.span(node)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
+
+
+def _suggest_stack(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `torch.stack([a, b])` for `torch.tensor([a, b])`, which copies numbers."""
+    values = call.args[0] if call.args else None
+    if not isinstance(values, ast.List | ast.Tuple | ast.ListComp | ast.Name):
+        return
+    if isinstance(values, ast.Name) and not _is_list_name(text, values.id):
+        return
+    owner = text.written(call.func).rpartition(".")[0]
+    name = f"{owner}.stack" if owner else "stack"
+    new = f"{name}({text.written(values)})"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+
+
+def _is_list_name(text: SourceText, name: str) -> bool:
+    """Return whether a name stands for a list that the program fills."""
+    return any(
+        isinstance(value, ast.List | ast.ListComp)
+        for value in find_defining(text, name)
+    )
 
 
 def _suggest_own_graph(text: SourceText, call: ast.Call) -> Iterator[Fix]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.hazards.distribution_inputs import get_scale
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -134,3 +135,14 @@ def suggest_converted_boxes(
         edits.append(Edit(text.span(arg), new))
         shown.append(f"`{join_lines(new)}`")
     yield Fix("fits", " and ".join(shown), tuple(edits))
+
+
+def suggest_exponential(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `log_std.exp()` for the deviation of a distribution."""
+    if "takes a standard deviation" not in finding.message:
+        return
+    scale = get_scale(node) if isinstance(node, ast.Call) else None
+    if scale is not None:
+        yield append_method(text, scale, ".exp()")

@@ -123,6 +123,7 @@ from shapewright.analysis.fixes.warnings.training_edits import (
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_converted_boxes,
+    suggest_exponential,
     suggest_filled_cells,
     suggest_flat_gradient,
     suggest_kept_labels,
@@ -280,7 +281,9 @@ WAYS: dict[str, Suggest] = {
     SEVERAL_LABELS: suggest_loss_of_each_class,
     LOSS_SHAPES: suggest_equal_shapes,
     LOST_BATCH: suggest_squeezed_dim,
-    LOSS_INPUT: _combine(suggest_logits_keyword, suggest_loss_edits),
+    LOSS_INPUT: _combine(
+        suggest_exponential, suggest_logits_keyword, suggest_loss_edits
+    ),
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: suggest_mask_changes,
     WEAK_MASK: suggest_fill,

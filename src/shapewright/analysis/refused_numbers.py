@@ -1,0 +1,205 @@
+"""Numbers that a constructor refuses: sizes that are floats, widths that heads do not
+divide, `padding="same"` with a stride.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+
+FLOAT_SIZE = re.compile(
+    r"found element of type float|'float' object cannot be interpreted as an integer"
+)
+NOT_DIVISIBLE = re.compile(r"divisible")
+SAME_STRIDED = "padding='same' is not supported for strided convolutions"
+WIDTH = re.compile(r"width|dim|emb|hidden|model|channel|size|feature")
+STRIDES = ("stride", "strides")
+KERNELS = ("kernel_size", "kernel")
+NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.])")
+MOST = 4
+
+
+def explain_refused_number(program: Program, finding: Finding) -> Finding:
+    """Return the finding on a number that a constructor refuses with its cause."""
+    cause = _find_cause(program, finding)
+    return cause.apply(finding) if cause is not None else finding
+
+
+def suggest_accepted_numbers(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Yield the edits that give the constructor a number that it takes."""
+    cause = _find_cause(program, finding)
+    if cause is not None:
+        yield from cause.fixes
+
+
+def _find_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return the cause of an error, or None for other errors."""
+    place = program.node(finding.span)
+    if place is None:
+        return None
+    text, node = place
+    messages = f"{finding.message} {finding.torch_message}"
+    if FLOAT_SIZE.search(messages):
+        return _explain_float(text, node)
+    if SAME_STRIDED in messages:
+        return _explain_same_padding(text)
+    if NOT_DIVISIBLE.search(messages):
+        return _explain_not_divisible(program, text, messages)
+    return None
+
+
+# -- sizes that are floats -------------------------------------------------------------
+
+
+def _explain_float(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain a size that a division made a float."""
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    divisions = [
+        part
+        for part in (ast.walk(scope) if scope is not None else ())
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)
+    ]
+    near = [part for part in divisions if _is_assigned_to(text, part, names)]
+    inside = [part for part in divisions if part in list(ast.walk(node))]
+    found = [*inside, *(part for part in near if part not in inside)]
+    if not found:
+        return None
+    written = text.line_of(found[0])
+    message = f"`{written}` is a float, and a size is a whole number: `//` gives one"
+    fixes = []
+    for part in found[:MOST]:
+        left, right = text.written(part.left), text.written(part.right)
+        edit = Edit(text.span(part), f"{left} // {right}")
+        fixes.append(Fix("fits", f"`{left} // {right}`", (edit,)))
+    where = Related(text.span(found[0]), "it is divided here")
+    return Explanation(message, (where,), tuple(fixes))
+
+
+def _is_assigned_to(text: SourceText, part: ast.AST, names: set[str]) -> bool:
+    """Return whether a statement assigns what contains an expression to a name."""
+    statement = text.around(part, ast.Assign, ast.AnnAssign, ast.AugAssign)
+    if statement is None:
+        return False
+    targets = (
+        statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    )
+    return any(
+        isinstance(name, ast.Name) and name.id in names
+        for target in targets
+        for name in ast.walk(target)
+    )
+
+
+# -- widths that heads do not divide ---------------------------------------------------
+
+
+def _explain_not_divisible(
+    program: Program, text: SourceText, messages: str
+) -> Explanation | None:
+    """Explain a width that is no multiple, with the multiples next to it."""
+    numbers = sorted({int(number) for number in NUMBERS.findall(messages)})
+    pairs = [
+        (width, parts)
+        for width in reversed(numbers)
+        for parts in numbers
+        if 1 < parts < width and width % parts
+    ]
+    if len(pairs) != 1:
+        return None
+    width, parts = pairs[0]
+    constants = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Constant) and type(node.value) is int
+    ]
+    wide = [node for node in constants if node.value == width]
+    few = [node for node in constants if node.value == parts]
+    if len(wide) > 1:
+        wide = [node for node in wide if WIDTH.search(_get_name(text, node))]
+    below = width // parts * parts
+    divisor = next(n for n in range(parts, 0, -1) if width % n == 0)
+    message = f"{width} is no multiple of {parts}: {below} and {below + parts} are"
+    fixes = []
+    ways = [(wide, below), (wide, below + parts), (few, divisor)]
+    for nodes, number in ways:
+        if len(nodes) == 1 and number > 1:
+            edit = Edit(text.span(nodes[0]), str(number))
+            shown = f"`{number}` for `{nodes[0].value!r}`"
+            fixes.append(Fix("fits", shown, (edit,)))
+    related = tuple(
+        Related(text.span(nodes[0]), f"{nodes[0].value!r} is written here")
+        for nodes in (wide, few)
+        if len(nodes) == 1
+    )
+    return Explanation(message, related, tuple(fixes))
+
+
+def _get_name(text: SourceText, node: ast.Constant) -> str:
+    """Return the key, the keyword or the name that a number is given to."""
+    around = text.parent(node)
+    if isinstance(around, ast.Dict) and node in around.values:
+        key = around.keys[around.values.index(node)]
+        return str(key.value).lower() if isinstance(key, ast.Constant) else ""
+    if isinstance(around, ast.keyword):
+        return (around.arg or "").lower()
+    if isinstance(around, ast.Assign):
+        return text.written(around.targets[0]).lower()
+    return ""
+
+
+# -- `padding="same"` with a stride ----------------------------------------------------
+
+
+def _explain_same_padding(text: SourceText) -> Explanation | None:
+    """Explain that torch pads to the same size for a stride of 1 only."""
+    message = (
+        '`padding="same"` is for a stride of 1: with a stride of 2, half a kernel as'
+        " padding gives half the size, rounded up, as Keras does"
+    )
+    fixes, related = [], []
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or not _is_strided(call):
+            continue
+        kernel = _get_kernel(call)
+        for keyword in call.keywords if kernel else ():
+            value = keyword.value
+            if keyword.arg == "padding" and _is_same(value) and kernel:
+                new = str((kernel - 1) // 2)
+                edit = Edit(text.span(value), new)
+                related.append(Related(text.span(call), "this layer has a stride"))
+                fixes.append(Fix("fits", f"`padding={new}`", (edit,)))
+    if len(fixes) > 1:  # each of them is refused
+        together = tuple(edit for fix in fixes for edit in fix.edits)
+        fixes = [Fix("fits", fixes[0].message, together)]
+    return Explanation(message, tuple(related), tuple(fixes))
+
+
+def _is_same(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value == "same"
+
+
+def _is_strided(call: ast.Call) -> bool:
+    """Return whether a call says a stride of more than 1."""
+    for keyword in call.keywords:
+        number = evaluate_whole_number(keyword.value)
+        if keyword.arg in STRIDES and number is not None and number > 1:
+            return True
+    is_layer = get_called_name(call).lower().startswith("conv")
+    number = evaluate_whole_number(call.args[3]) if len(call.args) > 3 else None
+    return is_layer and number is not None and number > 1
+
+
+def _get_kernel(call: ast.Call) -> int | None:
+    """Return the size of a call's kernel, or None."""
+    for keyword in call.keywords:
+        if keyword.arg in KERNELS:
+            return evaluate_whole_number(keyword.value)
+    return evaluate_whole_number(call.args[2]) if len(call.args) > 2 else None
