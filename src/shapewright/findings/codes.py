@@ -582,6 +582,12 @@ ROOT_OF_ZERO = _hazard("root-of-zero",
 IGNORED_LABELS_COUNTED = _hazard("ignored-labels-counted",
     "a confusion matrix that counts the label that the loss ignores",
     "only the pixels that have a class: `truth[truth != 255]`", of_shapes=False)
+MASKED_TARGETS = _hazard("masked-targets",
+    "targets of masked tokens that are masked with the tokens: one tensor",
+    "`labels = tokens.clone()`", of_shapes=False)
+SHIFTED_TWICE = _hazard("shifted-twice",
+    "labels that a data set shifts for a model that shifts them itself",
+    "labels that are the tokens, -100 where there is none", of_shapes=False)
 BOX_FORMAT = _hazard("box-format",
     "an overlap of boxes that are given as centre and size, not as corners",
     "`box_convert(boxes, \"cxcywh\", \"xyxy\")`", of_shapes=False)
@@ -693,6 +699,9 @@ UNUSED_SPLIT = _mistake("unused-split",
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")
+MODEL_KEPT_OVER_FOLDS = _mistake("model-kept-over-folds",
+    "a model that is built once and trained on in each fold of a cross validation",
+    "`model = Net()` in the loop over folds")
 RATE_AS_FACTOR = _mistake("rate-as-factor",
     "a `LambdaLR` whose function returns a learning rate: it is a factor of another",
     "`lr=1.0` in the optimizer")

@@ -47,9 +47,11 @@ from shapewright.analysis.fixes.lost_dims import (
 )
 from shapewright.analysis.fixes.maker_edits import (
     suggest_argument_of_caller,
+    suggest_divided_lengths,
     suggest_index_for_all,
     suggest_labels_from_0,
     suggest_number_of_classes,
+    suggest_ones_as_outputs,
     suggest_picture_mode,
     suggest_rows_of_empty,
 )
@@ -259,6 +261,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("classes", 0.7, classes)
     empty = suggest_rows_of_empty(program, failure)
     yield from iter_options("empty", 0.7, empty)
+    lengths = suggest_divided_lengths(program, failure)
+    yield from iter_options("lengths", 0.7, lengths)
+    weights = suggest_ones_as_outputs(program, failure)
+    yield from iter_options("outputs", 0.7, weights)
     gathered = suggest_index_for_all(program, failure)
     yield from iter_options("gathered", 0.7, gathered)
     shifted = suggest_labels_from_0(program, failure)

@@ -8,12 +8,14 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.makers import iter_first_makers, iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
+    CTC_LENGTHS,
     INDEX_OUT_OF_RANGE,
     TOO_MANY_INDICES,
 )
@@ -32,6 +34,8 @@ from shapewright.record.ops import Op
 
 MADE_OF_DATA = operators_with("takes_program_data")
 CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+STRIDES = (2, 4, 3, 8)
+"""Steps of the layers in front of a CTC loss, the likeliest first."""
 PICTURE_MODES = {3: "RGB", 1: "L"}
 """What `PIL.Image.convert` calls pictures with so many channels."""
 
@@ -255,3 +259,38 @@ def find_narrow_gather(program: Program, op: Op) -> Op | None:
         if is_last and data.shape[-1] > 1 and along not in (-1, data.ndim - 1):
             return maker
     return None
+
+
+def suggest_divided_lengths(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `(lengths + 1) // 2` for lengths of frames, of which a layer with a
+    stride of 2 leaves half.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != CTC_LENGTHS or len(op.inputs) < 3:
+        return
+    has, most = unmet.has, op.inputs[0].shape[0] if op.inputs[0].ndim == 3 else 0
+    place = program.call_at(op.span)
+    if not isinstance(has, int) or most < 1 or place is None or len(place[1].args) < 3:
+        return
+    text, call = place
+    lengths = call.args[2]
+    written = text.written(lengths)
+    for stride in STRIDES:
+        if (has + stride - 1) // stride <= most:
+            new = f"({written} + {stride - 1}) // {stride}"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(lengths), new),))
+            return
+
+
+def suggest_ones_as_outputs(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `grad_outputs=torch.ones_like(y)` for gradients of several numbers."""
+    op = program.trace.ops[failure.op]
+    place = program.call_at(op.span)
+    if "only for scalar outputs" not in failure.torch_message or place is None:
+        return
+    text, call = place
+    if get_called_name(call) != "grad" or not call.args:
+        return
+    if all(keyword.arg != "grad_outputs" for keyword in call.keywords):
+        new = f"grad_outputs=torch.ones_like({text.written(call.args[0])})"
+        yield with_keyword(text, call, new)

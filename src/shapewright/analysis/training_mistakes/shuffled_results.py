@@ -27,6 +27,8 @@ from shapewright.program.syntax_nodes import (
 )
 
 KEEPING = frozenset({"append", "extend"})
+COUNTING = frozenset({"len", "set", "bincount", "unique", "Counter", "max", "sum"})
+JOINS = frozenset({"cat", "concat", "concatenate", "vstack", "hstack", "stack"})
 SAME_ORDER = operators_with(
     "concatenates", "joins_tensors", "regroups_dims", "computes_each_element",
     "returns_python_value", "returns_indices", "takes_program_data", "moves_device",
@@ -37,6 +39,7 @@ WITHOUT_ORDER = re.compile(r"class|vocab|column|feature|transform|token", re.I)
 """Attributes of data sets that are not of samples."""
 TRUTHS = re.compile(r"label|target|truth|tensors|^ys?$|answer", re.I)
 """Attributes of data sets with which results are compared, one by one."""
+SHUFFLED = "this loader has `shuffle=True`"
 METRICS = ("_score", "_error", "confusion_matrix", "classification_report", "roc_curve")
 
 
@@ -55,9 +58,21 @@ def find_shuffled_results(scene: RehearsalContext) -> Iterator[Finding]:
     for met in scene.observations("shuffled"):
         text = scene.program.text(met.place[0])
         loader = _find_loader(scene, met.other) if met.other is not None else None
-        if text is None or loader is None or met.other is None:
+        if text is None or met.other is None:
             continue
-        for loop in text.for_loops(met.place[1]):
+        for pass_over in _find_unlabelled(text, met.place[1]):
+            if pass_over not in seen:
+                seen.add(pass_over)
+                yield build_finding(
+                    SHUFFLED_ORDER,
+                    "these results are in the order in which a shuffled loader drew the"
+                    " samples, the labels beside them are left out, and elsewhere those"
+                    " of the data set are read in its own order",
+                    text.span(pass_over),
+                    (scene.span(met.other, "DataLoader"), SHUFFLED),
+                )
+        for loop in text.for_loops(met.place[1]) if loader is not None else ():
+            assert loader is not None
             for results, scope in _find_results(text, loop, loader):
                 for node, words in _find_meetings(text, scope, results, loader):
                     if node in seen:
@@ -68,12 +83,47 @@ def find_shuffled_results(scene: RehearsalContext) -> Iterator[Finding]:
                         f"{words[0]} is in the order in which a shuffled loader drew"
                         f" the samples, and {words[1]} in that of the data set",
                         text.span(node),
-                        (
-                            scene.span(met.other, "DataLoader"),
-                            "this loader has `shuffle=True`",
-                        ),
+                        (scene.span(met.other, "DataLoader"), SHUFFLED),
                         (text.span(loop.iter), "the results are collected here"),
                     )
+
+
+def _find_unlabelled(text: SourceText, line: int) -> Iterator[ast.expr]:
+    """Yield the joined results of a pass over a loader that leaves out the labels, in a
+    program that elsewhere reads the labels of a data set.
+    """
+    if not _reads_dataset_of_loader(text):
+        return
+    for node in text.near(line):
+        for part in ast.walk(node):
+            if not isinstance(part, ast.ListComp | ast.GeneratorExp):
+                continue
+            target = part.generators[0].target
+            joined = text.parent(part)
+            if not isinstance(target, ast.Tuple) or not isinstance(joined, ast.Call):
+                continue
+            last = target.elts[-1]
+            is_left_out = isinstance(last, ast.Name) and last.id.startswith("_")
+            if is_left_out and get_called_name(joined) in JOINS:
+                yield joined
+
+
+def _reads_dataset_of_loader(text: SourceText) -> bool:
+    """Return whether a program reads the labels of a loader's data set."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and TRUTHS.search(node.attr)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "dataset"
+        and not _is_counted(text, node)
+        for node in text.nodes
+    )
+
+
+def _is_counted(text: SourceText, node: ast.Attribute) -> bool:
+    """Return whether labels are counted, whatever their order."""
+    call = text.around(node, ast.Call)
+    return call is not None and get_called_name(call) in COUNTING
 
 
 def _find_loader(scene: RehearsalContext, place: tuple[str, int]) -> _Loader | None:

@@ -78,7 +78,7 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
 
 
 def _suggest_stack(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """Suggest `torch.stack([a, b])` for `torch.tensor([a, b])`, which copies numbers."""
+    """Suggest `torch.stack([a, b])` for `torch.tensor([a, b])`, which copies them."""
     values = call.args[0] if call.args else None
     if not isinstance(values, ast.List | ast.Tuple | ast.ListComp | ast.Name):
         return

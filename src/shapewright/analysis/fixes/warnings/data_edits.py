@@ -188,6 +188,8 @@ def suggest_loader_in_order(
 ) -> Iterator[Fix]:
     """Suggest `shuffle=False` for the loader whose results are put in order."""
     place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is not None and place[0].around(place[1], ast.For) is not None:
+        return  # it builds the loader of the training, too
     for word in place[1].keywords if place is not None else ():
         if word.arg == "shuffle" and place is not None:
             edit = Edit(place[0].span(word.value), "False")

@@ -14,7 +14,11 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Op
 
 OF_EACH_SCORE = operators_with("is_elementwise_loss")
@@ -188,3 +192,24 @@ def suggest_shifted_items(
             new = f"{parts[1].removesuffix('[:-1]')}[1:]"
             edit = Edit(source.span(value.elts[1]), new)
             yield Fix("fits", f"`return {parts[0]}, {new}`", (edit,))
+
+
+def suggest_cloned_targets(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `labels = tokens.clone()` for `labels = tokens`."""
+    function = text.around(node, *FUNCTIONS) or text.tree
+    for target, value in iter_assignments(function):
+        if isinstance(target, ast.Name) and isinstance(value, ast.Name):
+            new = f"{value.id}.clone()"
+            shown = f"`{target.id} = {new}`"
+            yield Fix("fits", shown, (Edit(text.span(value), new),))
+
+
+def suggest_unshifted_labels(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `ids[:-1]` for `ids[1:]`, the labels of a model that shifts them."""
+    if isinstance(node, ast.Subscript):
+        new = f"{text.written(node.value)}[:-1]"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))

@@ -74,3 +74,17 @@ def _find_statements(
         for place in places
         if place is not None and place[0] is text
     ]
+
+
+def suggest_model_of_fold(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to build the model anew as the first statement of a loop over folds."""
+    span = finding.related[0].span if finding.related else None
+    loops = [part for part in text.nodes if isinstance(part, ast.For)]
+    loop = next((part for part in loops if text.span(part.iter) == span), None)
+    built = text.statement_of(node) if isinstance(node, ast.expr | ast.stmt) else None
+    if isinstance(built, ast.Assign) and loop is not None:
+        new = text.written(built)
+        edit = write_before(text, loop.body[0], new)
+        yield Fix("fits", f"`{join_lines(new)}` in the loop", (edit,))

@@ -37,10 +37,12 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_other_dim,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
+    suggest_cloned_targets,
     suggest_ignored_padding,
     suggest_nearest,
     suggest_shifted_items,
     suggest_sign,
+    suggest_unshifted_labels,
 )
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
@@ -62,6 +64,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_later_load,
+    suggest_model_of_fold,
     suggest_reset,
 )
 from shapewright.analysis.fixes.warnings.schedule_edits import (
@@ -172,11 +175,13 @@ from shapewright.findings.codes import (
     LOSS_SHAPES,
     LOST_BATCH,
     MASK_AXIS,
+    MASKED_TARGETS,
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
     METRIC_DIRECTION,
     MINIMIZED_ENTROPY,
     MIXED_REDUCTIONS,
+    MODEL_KEPT_OVER_FOLDS,
     MODEL_NOT_COPIED,
     NAN_IN_DATA,
     NEVER_STEPPED,
@@ -203,6 +208,7 @@ from shapewright.findings.codes import (
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
     SHARED_TRANSFORM,
+    SHIFTED_TWICE,
     SHUFFLED_ORDER,
     SINGLE_CLASS,
     STATE_DROPPED,
@@ -302,6 +308,8 @@ WAYS: dict[str, Suggest] = {
     NAN_IN_DATA: suggest_filled_cells,
     LOG_OF_ZERO: suggest_limited_value,
     ROOT_OF_ZERO: suggest_limited_value,
+    MASKED_TARGETS: suggest_cloned_targets,
+    SHIFTED_TWICE: suggest_unshifted_labels,
     BOX_FORMAT: suggest_converted_boxes,
     QUANTILES_SWAPPED: suggest_other_sign,
     PARTIAL_NORM: suggest_flat_gradient,
@@ -340,6 +348,7 @@ WAYS: dict[str, Suggest] = {
     STATISTICS_NOT_COPIED: suggest_buffers,
     SINGLE_CLASS: suggest_sign,
     UNUSED_SPLIT: suggest_part,
+    MODEL_KEPT_OVER_FOLDS: suggest_model_of_fold,
     MODEL_NOT_COPIED: suggest_model_copy,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
