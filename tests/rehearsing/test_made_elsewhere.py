@@ -96,6 +96,87 @@ F.cross_entropy(nn.Linear(6, 6)(torch.randn(8, 6)), numbers).backward()
 """,
         "`y.numpy() - y.numpy().min()`",
     ),
+    "a right-hand side that is computed number by number": (
+        """\
+rates = nn.Parameter(torch.tensor([0.5, 0.2]))
+
+def field(state):
+    a, b = state
+    return torch.tensor([rates[0] * a, rates[1] * b])
+
+field(torch.tensor([1.0, 2.0])).sum().backward()
+""",
+        "`torch.stack([rates[0] * a, rates[1] * b])`",
+    ),
+    "gradients of several numbers": (
+        """\
+x = torch.rand(20, 1, requires_grad=True)
+y = nn.Linear(1, 1)(x)
+(slopes,) = torch.autograd.grad(y, x, create_graph=True)
+slopes.pow(2).mean().backward()
+""",
+        "grad_outputs=torch.ones_like(y)",
+    ),
+    "lengths in front of a layer with a stride": (
+        """\
+frames = torch.randn(3, 8, 40)
+lengths = torch.tensor([40, 36, 30])
+scores = nn.Conv1d(8, 5, 3, stride=2, padding=1)(frames).permute(2, 0, 1)
+targets = torch.randint(1, 5, (3, 6))
+loss = nn.CTCLoss()
+loss(scores.log_softmax(2), targets, lengths, torch.full((3,), 6)).backward()
+""",
+        "`(lengths + 1) // 2`",
+    ),
+    "a gather of the first feature": (
+        """\
+x, kept = torch.randn(4, 9, 16), torch.randint(9, (4, 3))
+tokens = torch.gather(x, 1, kept.unsqueeze(-1))
+nn.LayerNorm(16)(tokens).sum()
+""",
+        "`kept.unsqueeze(-1).expand(-1, -1, x.size(-1))`",
+    ),
+    "a size that was divided": (
+        """\
+width = 32
+layers = []
+for _ in range(3):
+    layers.append(nn.Linear(width, width / 2))
+    width = width // 2
+""",
+        "`width // 2`",
+    ),
+    "a width that the heads do not divide": (
+        """\
+CONFIG = {"width": 100, "heads": 8, "layers": 2}
+if CONFIG["width"] % CONFIG["heads"]:
+    raise ValueError(f"{CONFIG['width']} must be divisible by {CONFIG['heads']}")
+""",
+        "`96` for `100`",
+    ),
+    "the same size with a stride": (
+        "nn.Conv2d(3, 8, 3, stride=2, padding='same')\n",
+        "`padding=1`",
+    ),
+    "a module that keeps a result": (
+        """\
+import copy
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.hidden = nn.Linear(6, 4), None
+
+    def forward(self, x):
+        self.hidden = torch.relu(self.fc(x))
+        return self.hidden.sum()
+
+net = Net()
+net(torch.randn(3, 6)).backward()
+best = copy.deepcopy(net)
+""",
+        "`net.hidden = None` before it",
+    ),
     "a counter in a state dict": (
         """\
 model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4))
@@ -209,6 +290,89 @@ def test_a_float_factor_of_whole_numbers_reads_no_index(tmp_path: Path) -> None:
     body = "count = torch.tensor(3)\ncount.add_(torch.tensor(4), alpha=0.5)\n"
     (finding,) = rehearsed(tmp_path, HEAD + body).findings
     assert finding.code == "dtype-mismatch"
+
+
+LOOSE = """\
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.log_std = nn.Linear(6, 2), nn.Parameter(torch.zeros(2))
+
+    def forward(self, x):
+        mean = self.mean(x)
+        return torch.distributions.Normal(mean, {0})
+
+policy = Policy()
+loss = -policy(torch.randn(8, 6)).log_prob(torch.randn(8, 2)).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("scale", ["self.log_std", "self.log_std.expand_as(mean)"])
+def test_a_logarithm_is_no_deviation(scale: str, tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, HEAD + LOOSE.format(scale)).findings
+    assert finding.code == "loss-input"
+    assert finding.fixes[0].message == f"`{scale}.exp()`"
+
+
+@pytest.mark.parametrize(
+    "scale", ["self.log_std.exp()", "F.softplus(self.log_std).expand_as(mean)", "0.3"]
+)
+def test_a_deviation_may_be_given(scale: str, tmp_path: Path) -> None:
+    assert rehearsed(tmp_path, HEAD + LOOSE.format(scale)).findings == ()
+
+
+ORDER = """\
+import numpy as np
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(60, 6), torch.randint(2, (60,)).float())
+test_loader = DataLoader(data, 20, shuffle={0})
+model = nn.Linear(6, 1)
+model.eval()
+with torch.no_grad():
+    scores = torch.cat([model(x)[:, 0] for x, {1} in test_loader]).numpy()
+truths = test_loader.dataset.tensors[1].numpy()
+error = np.abs(scores - truths).mean()
+"""
+
+
+def test_scores_of_a_shuffled_loader_without_their_labels(tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, HEAD + ORDER.format("True", "_")).findings
+    assert finding.code == "shuffled-order"
+    assert finding.fixes[0].message == "`shuffle=False`"
+
+
+def test_scores_of_a_loader_in_order(tmp_path: Path) -> None:
+    assert rehearsed(tmp_path, HEAD + ORDER.format("False", "_")).findings == ()
+
+
+def test_a_student_is_not_made_as_wide_as_its_teacher(tmp_path: Path) -> None:
+    body = """\
+student, teacher = nn.Linear(6, 4), nn.Linear(6, 16)
+x = torch.randn(8, 6)
+with torch.no_grad():
+    hints = teacher(x)
+F.mse_loss(student(x), hints).backward()
+"""
+    (finding,) = rehearsed(tmp_path, HEAD + body).findings
+    assert all("nn.Linear(6, " not in fix.message for fix in finding.fixes)
+
+
+def test_a_decay_by_epochs_is_no_plan_for_batches(tmp_path: Path) -> None:
+    body = """\
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+data = torch.utils.data.TensorDataset(torch.randn(100, 6), torch.randint(3, (100,)))
+for epoch in range(4):
+    for x, y in torch.utils.data.DataLoader(data, 10):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    scheduler.step()
+"""
+    assert rehearsed(tmp_path, HEAD + body).findings == ()
 
 
 QUIET = {

@@ -21,6 +21,13 @@ from torch.utils.data import DataLoader, TensorDataset
 
 vocab, sigma, temperature, n = 9, 0.3, 0.5, 8
 """
+WRITER = """
+class WriterForCausalLM(Reader):
+    def forward(self, tokens, labels=None):
+        logits = super().forward(tokens)
+        return F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+"""
 BOXES = """
 def box_convert(boxes, in_fmt, out_fmt):
     x, y, w, h = boxes.unbind(-1)
@@ -124,6 +131,8 @@ AROUND = {
     "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "ignored-labels-counted": ("model = nn.Linear(6, n)\n" + MODEL, "", ""),
     "quantiles-swapped": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
+    "masked-targets": ("model = Reader()\n" + MODEL, "", ""),
+    "shifted-twice": (WRITER + "model = WriterForCausalLM()\n" + MODEL, "", ""),
     "box-format": (BOXES + "model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "partial-norm": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "unscaled-pixels": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),

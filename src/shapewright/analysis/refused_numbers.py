@@ -86,11 +86,11 @@ def _explain_float(text: SourceText, node: ast.AST) -> Explanation | None:
 def _is_assigned_to(text: SourceText, part: ast.AST, names: set[str]) -> bool:
     """Return whether a statement assigns what contains an expression to a name."""
     statement = text.around(part, ast.Assign, ast.AnnAssign, ast.AugAssign)
-    if statement is None:
-        return False
-    targets = (
-        statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    )
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        targets = [statement.target]
     return any(
         isinstance(name, ast.Name) and name.id in names
         for target in targets

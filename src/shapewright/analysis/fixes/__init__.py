@@ -53,6 +53,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
 )
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
@@ -65,8 +66,10 @@ from shapewright.findings.codes import (
     COLLATED_LIST,
     INNER_DIM_MISMATCH,
     NOT_CONTIGUOUS,
+    TARGET_SHAPE,
 )
 from shapewright.findings.finding import Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits, is_installed
 from shapewright.program.syntax_nodes import get_last_line
@@ -134,6 +137,9 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         return copies  # what needs no copy has other elements, or in another order
     if any(option.kind == "pooled" for option in options):
         options = [option for option in options if option.kind not in OF_MAPS]
+    of_target = unmet is not None and unmet.code == TARGET_SHAPE
+    if of_target and _is_of_a_network(program, failure):  # as wide as it is meant
+        options = [option for option in options if option.kind not in OF_WIDTH]
     wide = unmet is not None and unmet.code == INNER_DIM_MISMATCH
     if wide and any(option.kind == "window" for option in options):
         sized = ("consumer", "layer", "number")  # fit one size of the images
@@ -152,6 +158,19 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
 
 OF_MAPS = frozenset({"consumer", "layer", "number", "window"})
 """Kinds of edits that make room for all pixels of a map."""
+
+
+OF_WIDTH = frozenset({"consumer", "layer", "number", "producer", "argument", "larger"})
+"""Kinds of edits that make one network as wide as another, or that cut what it says."""
+LAYERS = operators_with("is_convolution", "gives_logits")
+
+
+def _is_of_a_network(program: Program, failure: Failure) -> bool:
+    """Return whether the target of a loss was computed by layers, as a teacher does."""
+    op = program.trace.ops[failure.op]
+    target = op.inputs[1] if len(op.inputs) > 1 else None
+    makers = iter_first_makers(program, target) if target is not None else ()
+    return any(maker.name.rpartition(".")[2] in LAYERS for maker in makers)
 
 
 def _is_input_fix(program: Program, fix: Fix) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import LAYERS, HazardContext
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import BOX_FORMAT, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 
@@ -28,31 +30,31 @@ FARTHEST = 24
 @looks_for(BOX_FORMAT)
 def find_box_formats(scene: HazardContext) -> Iterator[Finding]:
     """Find overlaps of boxes of a layer that another place converts to corners."""
-    overlaps: list[tuple[Op, ast.Call, set[object]]] = []
+    overlaps: list[tuple[Op, _Named, set[object]]] = []
     converted: dict[object, Op] = {}
     for call in scene.calls if _has_overlap(scene) else ():
         named = _find_named_call(scene, call.op)
         if named is None:
             continue
         origins = {_find_origin(scene, fact) for fact in call.op.inputs} - {None}
-        if _is_overlap(named):
+        if _is_overlap(named.call):
             overlaps.append((call.op, named, origins))
         else:
             converted.update(dict.fromkeys(origins, call.op))
     seen: set[object] = set()
     for op, named, origins in overlaps:
         both = [origin for origin in origins if origin in converted]
-        if not both or op.span is None or op.span in seen:
+        if not both or named.span in seen:
             continue
-        seen.add(op.span)
-        name = get_called_name(named)
+        seen.add(named.span)
+        name = get_called_name(named.call)
         message = (
             f"`{name}` takes boxes as corners, (x1, y1, x2, y2): these come as they are"
             " from a layer whose boxes are converted to corners elsewhere"
         )
-        yield scene.finding(
-            BOX_FORMAT, op, message, (converted[both[0]], "they are converted here")
-        )
+        where = (converted[both[0]], "they are converted here")
+        finding = scene.finding(BOX_FORMAT, op, message, where)
+        yield replace(finding, span=named.span)
 
 
 def _has_overlap(scene: HazardContext) -> bool:
@@ -64,14 +66,22 @@ def _has_overlap(scene: HazardContext) -> bool:
     )
 
 
-def _find_named_call(scene: HazardContext, op: Op) -> ast.Call | None:
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A call of an overlap or a conversion in the text of the program."""
+
+    call: ast.Call
+    span: Span
+
+
+def _find_named_call(scene: HazardContext, op: Op) -> _Named | None:
     """Return the overlap or the conversion that an op belongs to, or None."""
     for frame in op.frames:
         place = scene.program.call_at(frame.span)
         if place is None:
             continue
         if _is_overlap(place[1]) or _is_conversion(place[1]):
-            return place[1]
+            return _Named(place[1], frame.span)
     return None
 
 
