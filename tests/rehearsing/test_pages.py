@@ -28,7 +28,7 @@ CODES = (
     "repeated-by-workers", "shuffled-order", "seed-repeated",
     "arrays-broadcast", "state-dropped", "rate-as-factor",
     "model-kept-over-folds",
-    "own-statistics",
+    "own-statistics", "unused-parameters",
 )  # fmt: skip
 
 RAISES = {
@@ -36,6 +36,7 @@ RAISES = {
     "items-do-not-stack": "equal size",
     "collated-list": "cannot be multiplied",
     "collective-mismatch": "invalid tensor size",
+    "unused-parameters": "finished reduction",
 }
 """What torch itself says of the wrong ones that end a real run."""
 
@@ -69,6 +70,9 @@ torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
 """
 
 
+OF_GROUPS = ("collective-mismatch", "unused-parameters")
+
+
 @pytest.fixture(autouse=True)
 def _no_group_stays() -> Iterator[None]:
     yield
@@ -80,7 +84,7 @@ def examples(code: str) -> tuple[str, str]:
     """The wrong example of a page, and the right one, as programs."""
     found = re.findall(r"```python\n(.*?)```", find_page(code) or "", re.DOTALL)
     trained = TRAINING if code == "evaluated-in-training-mode" else ""
-    trained += GROUP if code == "collective-mismatch" else ""
+    trained += GROUP if code in OF_GROUPS else ""
     wrong, right = (BEFORE + trained + text for text in found)
     return wrong, right
 

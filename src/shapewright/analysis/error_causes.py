@@ -14,6 +14,7 @@ from shapewright.analysis.optimizer_errors import explain_optimizer_error
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_numbers import explain_refused_number
 from shapewright.analysis.table_labels import explain_row_label
+from shapewright.analysis.unused_parameters import explain_unused_parameters
 from shapewright.findings.finding import Finding
 
 Explain = Callable[[Program, Finding], Finding]
@@ -35,6 +36,7 @@ OF_ERRORS: tuple[Explain, ...] = (
     explain_row_label,
     explain_optimizer_error,
     explain_refused_number,
+    explain_unused_parameters,
 )
 """For errors that end a run, of torch or of the program's own Python."""
 

@@ -412,6 +412,9 @@ TORCH_ERROR = _error("torch-error",
 TUPLE_AS_TENSOR = _error("tuple-as-tensor",
     "a tuple used as a tensor, such as what an LSTM returns",
     "`out, _ = self.lstm(x)`")
+UNUSED_PARAMETERS = _error("unused-parameters",
+    "`DistributedDataParallel` waits for gradients of parameters that no loss used",
+    "`find_unused_parameters=True` where the model is wrapped")
 UNPACKED_SIZES = _error("unpacked-sizes",
     "more or fewer names than dims or values", "`*batch, channels = x.shape`")
 

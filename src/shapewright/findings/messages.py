@@ -320,6 +320,7 @@ MESSAGES = (
     ),
     _Message(r"[Gg]rad attribute of a Tensor that is not a leaf", "no-gradient-kept"),
     _Message(r"empty parameter list|can't optimize a non-leaf", "nothing-to-train"),
+    _Message(r"finished reduction in the prior iteration", "unused-parameters"),
     _Message(r"before Module\.__init__\(\) call", "not-a-module-yet"),
     _Message(
         r"Can't call numpy\(\)|can't convert cuda.*numpy|unsupported "

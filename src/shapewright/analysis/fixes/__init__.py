@@ -61,6 +61,7 @@ from shapewright.analysis.optimizer_errors import suggest_optimizer_edits
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_numbers import suggest_accepted_numbers
 from shapewright.analysis.table_labels import suggest_row_positions
+from shapewright.analysis.unused_parameters import suggest_finding_unused
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
     COLLATED_LIST,
@@ -198,6 +199,9 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
     own += iter_options("pattern", 0.6, suggest_patterns(program, finding))
     own += iter_options("unread", 0.5, suggest_unread_name(program, finding.span))
+    unused = list(iter_options("word", 0.5, suggest_finding_unused(program, finding)))
+    if unused:
+        return unused
     if program.ending is not None and program.ending.error == "EinopsError":
         squeezed = squeeze_edits.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)

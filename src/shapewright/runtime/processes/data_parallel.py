@@ -17,13 +17,10 @@ from shapewright.engine import nests
 from shapewright.engine.replacement import replace_attribute
 from shapewright.runtime.absent.late_imports import change_when_imported
 from shapewright.runtime.claimed_machine import get_device_index
+from shapewright.runtime.processes.gradient_reduction import Reduction
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import (
-        Bucket,
-        RehearsalState,
-        TurnRecorder,
-    )
+    from shapewright.runtime.loops.loop_state import Bucket, RehearsalState
 
 
 @contextmanager
@@ -158,9 +155,8 @@ def replace_data_parallel(stage: RehearsalState) -> Iterator[None]:
         stack.enter_context(change_when_imported(composable, change))
         for owner in (nn.parallel, nn.parallel.distributed):
             stack.enter_context(replace_attribute(owner, name, lambda _: _Distributed))
-        stack.enter_context(
-            replace_attribute(_Distributed, "_recorder", lambda _: stage.memory)
-        )
+        stack.callback(setattr, _Distributed, "_run", _Distributed._run)
+        _Distributed._run = stage, stack
         stack.enter_context(_replace_transfers(stage))
         yield
 
@@ -193,7 +189,7 @@ def _list_buckets(parameters: Sequence[Any], most: float) -> list[Bucket]:
 class _Distributed(nn.Module):
     """A stand-in for `DistributedDataParallel` that calls the module itself."""
 
-    _recorder: TurnRecorder | None = None
+    _run: tuple[RehearsalState, ExitStack] | None = None  # and what ends with it
 
     def __init__(
         self, module: nn.Module, device_ids: Any = None, output_device: Any = None,
@@ -208,15 +204,15 @@ class _Distributed(nn.Module):
         elif process_group is None:
             process_group = device_mesh.get_group(mesh_dim=0)
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        kept = [p for n, p in module.named_parameters() if n not in ignored]
-        if not any(parameter.requires_grad for parameter in kept):
+        kept = {n: p for n, p in module.named_parameters() if n not in ignored}
+        if not any(parameter.requires_grad for parameter in kept.values()):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any "
                 "parameter that requires a gradient."
             )
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
-        devices = {parameter.device for parameter in kept}
+        devices = {parameter.device for parameter in kept.values()}
         kinds = {device.type for device in devices}
         if len(kinds) != 1:
             raise ValueError(
@@ -242,17 +238,28 @@ class _Distributed(nn.Module):
         self.static_graph = static_graph
         self.require_backward_grad_sync = True
         self._buckets: list[Any] = []
-        if self._recorder is not None and not gradient_as_bucket_view:
-            trained = [parameter for parameter in kept if parameter.requires_grad]
-            most = MOST_BUCKET if bucket_cap_mb is None else bucket_cap_mb
-            self._buckets = self._recorder.hold_buckets(_list_buckets(trained, most))
+        self._reduction: Reduction | None = None
+        trained = {n: p for n, p in kept.items() if p.requires_grad}
+        if self._run is not None:
+            stage, end = self._run
+            if stage.memory is not None and not gradient_as_bucket_view:
+                most = MOST_BUCKET if bucket_cap_mb is None else bucket_cap_mb
+                buckets = _list_buckets([*trained.values()], most)
+                self._buckets = stage.memory.hold_buckets(buckets)
+            if find_unused_parameters:
+                stage.facts.allow_unused(trained.values())
+            else:
+                rank = torch.distributed.get_rank()
+                self._reduction = Reduction(stage.engine, rank, trained, end)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._pre_forward(*args, **kwargs)
-        return self.module(*args, **kwargs)
+        return self._post_forward(self.module(*args, **kwargs))
 
     def _pre_forward(self, *args: Any, **kwargs: Any) -> Any:
         """Move the inputs to the device; `replicate` calls it, too."""
+        if self._reduction is not None and not self.static_graph:
+            self._reduction.begin_call()
         if self.device_ids:
             there = f"{self.device_type}:{self.device_ids[0]}"
             args, kwargs = nests.swap_tensors(
@@ -261,7 +268,10 @@ class _Distributed(nn.Module):
         return args, kwargs
 
     def _post_forward(self, output: Any) -> Any:
-        """Return the output, for which `replicate` calls it."""
+        """Return the output, whose gradients are awaited; `replicate` calls it, too."""
+        awaits = self.require_backward_grad_sync and not self.static_graph
+        if self._reduction is not None and awaits:
+            self._reduction.end_call()
         return output
 
     @contextmanager

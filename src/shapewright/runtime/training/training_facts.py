@@ -71,6 +71,7 @@ class Facts:
         self.unused: Place | None = None  # a backward pass that no step followed
         self.stepping = False  # an optimizer is, and may run a closure
         self.had: dict[int, Any] = {}  # parameters that had a gradient
+        self.maybe_unused: dict[int, Any] = {}  # as the program says of them
         self.modes = Modes(run, self.meet)
         self.by_hand = ByHand(run, self.meet)
         self.weights = Weights(run.engine)
@@ -97,6 +98,10 @@ class Facts:
         """Note that an optimizer was constructed."""
         self.watched.append(_Watched(optimizer, self.run.here()))
         self.thawed.optimizers = len(self.watched)
+
+    def allow_unused(self, parameters: Iterable[Any]) -> None:
+        """Note that a program says that some of these get no gradient."""
+        self.maybe_unused.update((id(parameter), parameter) for parameter in parameters)
 
     def of(self, optimizer: Any) -> _Watched | None:
         """Return the record of an optimizer, or None."""
@@ -350,6 +355,8 @@ class Facts:
                 for key, parameter in watched.held.items()
                 if parameter.requires_grad and key not in watched.had
             ]
+        if self.maybe_unused.keys() & self.had.keys():
+            never = [key for key in never if key not in self.maybe_unused]
         known = [paths[key] for key in never if key in paths]
         return Optimized(
             watched.name,
