@@ -7,6 +7,7 @@ from collections.abc import Callable
 from shapewright.analysis import python_errors
 from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
+from shapewright.analysis.exported_sizes import explain_exported_size
 from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.model_definitions import explain_definition
@@ -37,6 +38,7 @@ OF_ERRORS: tuple[Explain, ...] = (
     explain_optimizer_error,
     explain_refused_number,
     explain_unused_parameters,
+    explain_exported_size,
 )
 """For errors that end a run, of torch or of the program's own Python."""
 

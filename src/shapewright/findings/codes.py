@@ -402,6 +402,9 @@ SHAPE_MISMATCH = _error("shape-mismatch",
     "a size or the number of dims does not fit", "one of the changes that were tried")
 SIZE_CHECK = _error("size-check",
     "an assertion or a comparison of sizes", "where both sides came from")
+SIZE_OF_EXAMPLE = _error("size-of-example",
+    "a program that was traced or exported for the sizes of its example gets others",
+    "`dynamic_shapes` for `torch.export`, no `int()` of sizes for `torch.jit.trace`")
 STATE_DICT_MISMATCH = _error("state-dict-mismatch",
     "a state dict has other keys or shapes than the model",
     "rename the keys, or leave the new part out")

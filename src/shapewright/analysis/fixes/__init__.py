@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.collated_lists import suggest_tensors
 from shapewright.analysis.einops_errors import suggest_patterns
+from shapewright.analysis.exported_sizes import suggest_dynamic_shapes
 from shapewright.analysis.fixes import (
     common_mistakes,
     index_edits,
@@ -185,6 +186,9 @@ def _is_input_fix(program: Program, fix: Fix) -> bool:
     return False
 
 
+ALONE_OF_ERRORS = (suggest_finding_unused, suggest_dynamic_shapes)
+"""Edits for errors of the program beside which no others are tried."""
+
 OF_PLACES = ("IndexError", "KeyError")
 """Errors that another place in what is read may repair."""
 
@@ -199,9 +203,10 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
     own += iter_options("pattern", 0.6, suggest_patterns(program, finding))
     own += iter_options("unread", 0.5, suggest_unread_name(program, finding.span))
-    unused = list(iter_options("word", 0.5, suggest_finding_unused(program, finding)))
-    if unused:
-        return unused
+    for suggest in ALONE_OF_ERRORS:
+        alone = list(iter_options("word", 0.5, suggest(program, finding)))
+        if alone:
+            return alone
     if program.ending is not None and program.ending.error == "EinopsError":
         squeezed = squeeze_edits.suggest_squeeze_dim(program, lines)
         own += iter_options("squeeze", 1.5, squeezed)

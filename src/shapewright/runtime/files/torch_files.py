@@ -11,6 +11,8 @@ import copy
 import io
 import os
 import pickle
+import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -312,7 +314,9 @@ class Shelf:
 def _copy_thing(thing: Any) -> Any:
     """Return a deep copy of an object, or the object itself if it cannot be copied."""
     try:
-        return copy.deepcopy(thing)
+        with warnings.catch_warnings():  # of what an exported program holds
+            warnings.simplefilter("ignore")
+            return copy.deepcopy(thing)
     except Exception:  # a class of the program's
         return thing
 
@@ -343,4 +347,37 @@ def keep_saves(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
     with ExitStack() as stack:
         stack.enter_context(replace_attribute(torch, "save", save))
         stack.enter_context(replace_attribute(torch, "load", load))
+        export = sys.modules.get("torch.export")
+        if export is not None:
+            for name, make in _make_export_files(shelf).items():
+                stack.enter_context(replace_attribute(export, name, make))
         yield shelf
+
+
+def _make_export_files(shelf: Shelf) -> dict[str, Callable[[Any], Any]]:
+    """Return functions that make `torch.export.save` and `load`, which keep exported
+    programs: torch would write their sizes as those of the example.
+    """
+
+    def save(original: Any) -> Any:
+        def save(ep: Any, f: Any, *, extra_files: Any = None, **kwargs: Any) -> None:
+            if not isinstance(ep, torch.export.ExportedProgram):
+                original(ep, f)  # which refuses it
+            shelf.save((ep, dict(extra_files or {})), f, by_pickle=False)
+
+        return save
+
+    def load(original: Any) -> Any:
+        def load(f: Any, *, extra_files: Any = None, **kwargs: Any) -> Any:
+            kept = shelf.find_saved(f)
+            if kept is None:
+                f = shelf.layer.reading(f)
+                return original(f, extra_files=extra_files, **kwargs)
+            program, others = kept
+            if extra_files is not None:
+                extra_files.update(others)
+            return program
+
+        return load
+
+    return {"save": save, "load": load}
