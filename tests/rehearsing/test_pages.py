@@ -27,8 +27,7 @@ CODES = (
     "separate-permutations", "decay-swapped", "shared-transform",
     "repeated-by-workers", "shuffled-order", "seed-repeated",
     "arrays-broadcast", "state-dropped", "rate-as-factor",
-    "model-kept-over-folds",
-    "own-statistics", "unused-parameters",
+    "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",
 )  # fmt: skip
 
 RAISES = {

@@ -717,6 +717,9 @@ ARRAYS_BROADCAST = _mistake("arrays-broadcast",
 SEED_REPEATED = _mistake("seed-repeated",
     "a seed that is set again in each epoch, so that all draw the same",
     "`torch.manual_seed` once, before the training")
+EPOCH_NOT_SET = _mistake("epoch-not-set",
+    "a `DistributedSampler` that is never told the epoch: the same order in each",
+    "`sampler.set_epoch(epoch)` first in each epoch")
 SHARED_TRANSFORM = _mistake("shared-transform",
     "a transform for each part of one data set: the last one is that of both",
     "`val_set.dataset = copy.copy(val_set.dataset)` before")

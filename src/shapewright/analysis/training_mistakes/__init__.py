@@ -33,6 +33,7 @@ from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
+from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
 from shapewright.analysis.training_mistakes import schedules as schedules
 from shapewright.analysis.training_mistakes import (
     shared_data_sets as shared_data_sets,

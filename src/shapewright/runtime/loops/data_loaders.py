@@ -22,6 +22,7 @@ from shapewright.runtime.loops.items import check_items, note_lists, read_items
 from shapewright.runtime.loops.iterables import LoaderPass, iter_items
 from shapewright.runtime.loops.loop_calls import iter_turns
 from shapewright.runtime.training.data_sets import watch_data_sets
+from shapewright.runtime.training.sampler_epochs import watch_samplers
 from shapewright.runtime.training.seeds import watch_seeds
 from shapewright.runtime.training.story import format_file
 
@@ -389,6 +390,7 @@ def watch_loaders(stage: RehearsalState) -> Iterator[None]:
     with (
         watch_data_sets(stage.facts.data),
         watch_seeds(stage.facts.seeds),
+        watch_samplers(stage.facts.orders),
         replace_attribute(DataLoader, "__init__", built),
         replace_attribute(DataLoader, "__iter__", batches),
         replace_attribute(DataLoader, "__len__", length),

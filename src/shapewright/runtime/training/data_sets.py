@@ -23,6 +23,7 @@ from shapewright.record.report import Place
 from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
+    from shapewright.runtime.training.sampler_epochs import SamplerEpochs
     from shapewright.runtime.training.story import Meet, ProgramRun
 
 ITEMS = frozenset({"__getitem__", "__getitems__"})
@@ -58,9 +59,10 @@ class _Pass:
 class DataFacts:
     """What a program does with its data sets, and which of them it trains on."""
 
-    def __init__(self, run: ProgramRun, meet: Meet) -> None:
+    def __init__(self, run: ProgramRun, meet: Meet, orders: SamplerEpochs) -> None:
         self.run = run
         self.meet = meet
+        self.orders = orders
         self.parts: list[_Part] = []
         self.passes: dict[tuple[int, Place], _Pass] = {}
         self.last: dict[int, int] = {}  # steps before the last batch of a pass
@@ -93,6 +95,7 @@ class DataFacts:
         key = id(batches.dataset), place
         self.last.pop(id(batches), None)  # of a pass that is no more
         self._note_order(batches.loader, place)
+        self.orders.note_pass(batches)
         if key not in self.passes:
             self.passes[key] = _Pass(batches, place)
             self._look_at_weights(batches.loader, place)
@@ -103,7 +106,9 @@ class DataFacts:
         data_pass = self.passes.get((id(batches.dataset), place))
         if data_pass is not None:
             before = self.last.get(id(batches))
-            data_pass.trained += before is not None and before < trained
+            if before is not None and before < trained:
+                data_pass.trained += 1
+                self.orders.note_training(batches)
         self.last[id(batches)] = trained
 
     def _look_at_weights(self, loader: Any, place: Place) -> None:

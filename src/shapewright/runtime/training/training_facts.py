@@ -17,6 +17,7 @@ from shapewright.runtime.training.idle_steps import Blocks
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.norm_statistics import NormStatistics
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
+from shapewright.runtime.training.sampler_epochs import SamplerEpochs
 from shapewright.runtime.training.scaled_losses import ScaledLosses
 from shapewright.runtime.training.schedulers import Schedulers
 from shapewright.runtime.training.seeds import Seeds
@@ -75,8 +76,9 @@ class Facts:
         self.modes = Modes(run, self.meet)
         self.by_hand = ByHand(run, self.meet)
         self.weights = Weights(run.engine)
-        self.data = DataFacts(run, self.meet)
-        self.clippings = Clippings(self)
+        self.clippings: Clippings = Clippings(self)
+        self.orders = SamplerEpochs(self)
+        self.data = DataFacts(run, self.meet, self.orders)
         self.statistics = NormStatistics(run, self.meet)
         self.scaled = ScaledLosses(run, self.meet)
         self.schedulers = Schedulers(self)

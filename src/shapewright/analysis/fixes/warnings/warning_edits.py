@@ -67,6 +67,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_model_of_fold,
     suggest_reset,
 )
+from shapewright.analysis.fixes.warnings.sampler_edits import suggest_set_epoch
 from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
@@ -155,6 +156,7 @@ from shapewright.findings.codes import (
     DRAWN_INDEX,
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
+    EPOCH_NOT_SET,
     EQUAL_SAMPLES,
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
@@ -372,6 +374,7 @@ WAYS: dict[str, Suggest] = {
     LOADED_WEIGHTS_LOST: suggest_later_load,
     ARRAYS_BROADCAST: suggest_flat_array,
     SEED_REPEATED: suggest_one_seed,
+    EPOCH_NOT_SET: suggest_set_epoch,
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
