@@ -177,6 +177,21 @@ best = copy.deepcopy(net)
 """,
         "`net.hidden = None` before it",
     ),
+    "a pruned model": (
+        """\
+from torch.nn.utils import prune
+
+def build():
+    return nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 3))
+
+net = build()
+prune.l1_unstructured(net[0], "weight", amount=0.5)
+torch.save(net.state_dict(), "net.pt")
+other = build()
+other.load_state_dict(torch.load("net.pt"))
+""",
+        '`prune.remove(layer, "weight")`',
+    ),
     "a counter in a state dict": (
         """\
 model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4))

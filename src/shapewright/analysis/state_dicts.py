@@ -13,13 +13,14 @@ from shapewright.analysis.fixes.refusals.checkpoints import (
     has_random_weights,
     is_trained,
 )
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
 from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
@@ -61,6 +62,13 @@ def explain_loose_load(span: Span, misloaded: Misloaded) -> Finding:
 
 def _describe_change(misloaded: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
+    pruned = _find_pruned(misloaded)
+    if pruned:
+        return (
+            f"the state dict is that of a pruned model: it has `{pruned}_orig` and"
+            f" `{pruned}_mask` in the place of `{pruned}`, until `prune.remove` makes"
+            " the pruning permanent"
+        )
     if misloaded.holds:
         return (
             f"`{misloaded.class_name}` is given the state of an"
@@ -127,6 +135,35 @@ def _is_of_other_model(misloaded: Misloaded) -> bool:
     return 2 * count > misloaded.keys and len(several) >= MANY
 
 
+def _find_pruned(misloaded: Misloaded) -> str:
+    """Return the last part of a key for which there are `_orig` and `_mask`."""
+    for key in misloaded.missing:
+        if {f"{key}_orig", f"{key}_mask"} <= {*misloaded.unexpected}:
+            return key.rpartition(".")[2]
+    return ""
+
+
+def _suggest_lasting_pruning(text: SourceText, name: str) -> Iterator[Fix]:
+    """Suggest `prune.remove` for all layers before their model is saved."""
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or get_called_name(call) != "state_dict":
+            continue
+        owner = get_receiver(call)
+        statement = text.statement_of(call)
+        if owner is None or "load" in text.written(statement):
+            continue
+        indent = text.lines[statement.lineno - 1][: statement.col_offset]
+        rows = [
+            f"for layer in {text.written(owner)}.modules():",
+            f'{indent}    if hasattr(layer, "{name}_orig"):',
+            f'{indent}        torch.nn.utils.prune.remove(layer, "{name}")',
+        ]
+        edit = write_before(text, statement, "\n".join(rows))
+        shown = f'`prune.remove(layer, "{name}")` for all pruned layers before it'
+        yield Fix("fits", shown, (edit,))
+        return
+
+
 MANY = 8
 """Layers with weights of another size of which a model is another one."""
 
@@ -157,6 +194,9 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
     text, call = text_and_call
     if misloaded.holds:
         return []
+    pruned = _find_pruned(misloaded)
+    if pruned:
+        return list(_suggest_lasting_pruning(text, pruned))
     matching = _suggest_matching_keys(text, call.args[0], misloaded)
     if matching is not None:
         return [matching]
