@@ -15,6 +15,7 @@ from shapewright.analysis.optimizer_errors import explain_optimizer_error
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_numbers import explain_refused_number
 from shapewright.analysis.table_labels import explain_row_label
+from shapewright.analysis.traced_constants import explain_traced_constant
 from shapewright.analysis.unused_parameters import explain_unused_parameters
 from shapewright.findings.finding import Finding
 
@@ -39,6 +40,7 @@ OF_ERRORS: tuple[Explain, ...] = (
     explain_refused_number,
     explain_unused_parameters,
     explain_exported_size,
+    explain_traced_constant,
 )
 """For errors that end a run, of torch or of the program's own Python."""
 

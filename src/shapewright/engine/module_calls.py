@@ -220,12 +220,21 @@ class _Below(TorchDispatchMode):
             return args[0] is args[1] or (type(args[0]) is int and args[0] == args[1])
         name = str(func._overloadpacket)
         self.kernels[name] = self.kernels.get(name, 0) + 1
-        if self.real:
+        tensors = nests.collect_tensors((args, kwargs or {}))
+        if self.real or (tensors and all(map(_is_number, tensors))):
             return func(*args, **(kwargs or {}))
         physical = nests.replace_devices(
             nests.swap_tensors((args, kwargs or {}), self.engine.blank_of)
         )
         return func(*physical[0], **physical[1])
+
+
+def _is_number(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor is a whole number that scripted code computes with: it
+    makes tensors of sizes, and sizes of them again.
+    """
+    with torch._C.DisableTorchFunction():
+        return not (tensor.is_meta or tensor.dim() or tensor.is_floating_point())
 
 
 def _run_scripted(

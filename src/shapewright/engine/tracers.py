@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -23,6 +24,7 @@ from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.memo import READ, Answer
 from shapewright.engine.private import import_compiler, step_aside, suspend_modes
 from shapewright.engine.replacement import replace_attribute
+from shapewright.record.ops import CONSTANT_NOTE
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -152,11 +154,37 @@ def _trace_for_real(
 ) -> Any:
     """Run torch's tracer on copies with data, and return its result without data."""
     real = Real(engine)
-    result = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
+    with _collect_constants() as constants:
+        result = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
     infos = [engine.info(tensor) for tensor in real.parameters]
-    if infos:  # the program has used them
-        engine.record(Answer(function, ((), {}), READ, notes=("traced",)), infos, ())
+    if infos or constants:  # the program has used them
+        notes = ("traced", *constants)
+        engine.record(Answer(function, ((), {}), READ, notes=notes), infos, ())
     return nests.swap_tensors(result, partial(_drop_data, engine))
+
+
+@contextmanager
+def _collect_constants() -> Iterator[list[str]]:
+    """Collect a note on each line at which `torch.jit.trace` warns that it keeps a
+    number of the example; all warnings are given behind the block.
+    """
+    constants: list[str] = []
+    caught: list[warnings.WarningMessage] = []
+    shown: dict[Any, int] = {}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield constants
+    finally:
+        for warning in caught:
+            if warning.category.__name__ == "TracerWarning":
+                note = f"{CONSTANT_NOTE}{warning.filename}:{warning.lineno}"
+                if note not in constants:
+                    constants.append(note)
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno,
+                registry=shown,
+            )  # fmt: skip
 
 
 def _run_for_real(

@@ -22,6 +22,9 @@ ITEMSIZE = {
 }  # fmt: skip
 """Bytes of one element, by dtype name."""
 
+CONSTANT_NOTE = "constant at "
+"""How the note on a number begins that a trace keeps: ``constant at net.py:22``."""
+
 NOT_RECORDED = "not recorded"
 """How a note begins on a call at which Shapewright failed itself: torch ran it."""
 

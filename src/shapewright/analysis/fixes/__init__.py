@@ -62,6 +62,7 @@ from shapewright.analysis.optimizer_errors import suggest_optimizer_edits
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_numbers import suggest_accepted_numbers
 from shapewright.analysis.table_labels import suggest_row_positions
+from shapewright.analysis.traced_constants import suggest_traced_sizes
 from shapewright.analysis.unused_parameters import suggest_finding_unused
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
@@ -186,7 +187,11 @@ def _is_input_fix(program: Program, fix: Fix) -> bool:
     return False
 
 
-ALONE_OF_ERRORS = (suggest_finding_unused, suggest_dynamic_shapes)
+ALONE_OF_ERRORS = (
+    suggest_finding_unused,
+    suggest_dynamic_shapes,
+    suggest_traced_sizes,
+)
 """Edits for errors of the program beside which no others are tried."""
 
 OF_PLACES = ("IndexError", "KeyError")
