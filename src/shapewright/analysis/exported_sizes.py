@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import SIZE_OF_EXAMPLE
 from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span, is_installed
 from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
@@ -29,7 +30,7 @@ GUARDS = (
 EXPORTING = "torch.export."
 GENERATED = "<"
 """How the names of files begin that torch writes and runs."""
-WITH_SIZES = frozenset({"empty", "ones", "rand", "randn", "zeros"})
+WITH_SIZES = operators_with("is_sized_factory", "takes_sizes")
 DEEPEST = 3
 
 
@@ -114,8 +115,8 @@ def suggest_dynamic_shapes(program: Program, finding: Finding) -> Iterator[Fix]:
 
 def _read_guard(program: Program, finding: Finding) -> _Guard | None:
     """Return the guard that an error names, or None for other errors."""
-    found = (guard.search(finding.torch_message) for guard in GUARDS)
-    match = next((each for each in found if each is not None), None)
+    matches = (guard.search(finding.torch_message) for guard in GUARDS)
+    match = next((m for m in matches if m is not None), None)
     if match is None:
         return None
     words = match.groupdict()
@@ -148,8 +149,8 @@ def _read_export(program: Program, span: Span, guard: _Guard) -> _Export | None:
     words = {word.arg: word.value for word in call.keywords}
     if "dynamic_shapes" in words or "kwargs" in words or None in words:
         return None
-    given = words.get("args") or (call.args[1] if len(call.args) > 1 else None)
-    example = _find_tuple(text, given)
+    inputs = words.get("args") or (call.args[1] if len(call.args) > 1 else None)
+    example = _find_tuple(text, inputs)
     if not example:
         return None
     names = [guard.name] if guard.name else []
@@ -172,14 +173,14 @@ def _find_tuple(text: SourceText, node: ast.expr | None) -> list[ast.expr]:
 
 def _find_inputs(program: Program, guard: _Guard, count: int) -> list[str]:
     """Return the first parameters of the `forward` that takes the refused input."""
-    found = list[list[str]]()
+    named = list[list[str]]()
     for file in program.trace.sources:
         text = None if file.startswith(GENERATED) else program.text(file)
         for _, function in text.functions("forward") if text is not None else ():
             names = [argument.arg for argument in function.args.args][1 : count + 1]
             if len(names) == count and (not guard.name or guard.name in names):
-                found.append(names)
-    return found[0] if len({*map(tuple, found)}) == 1 else []
+                named.append(names)
+    return named[0] if len({*map(tuple, named)}) == 1 else []
 
 
 def _name_dim(text: SourceText) -> str:

@@ -134,9 +134,9 @@ def _explain_texts(
             return Explanation(message, (), tuple(fixes))
     for constant in text.nodes:
         if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
-            found = _find_yaml_text(text, constant)
-            if found is not None:
-                span, number, meant = found
+            written_text = _find_yaml_text(text, constant)
+            if written_text is not None:
+                span, number, meant = written_text
                 message = (
                     f"YAML reads {number} as a text: a number with an exponent needs a"
                     f" decimal point there, {meant}"

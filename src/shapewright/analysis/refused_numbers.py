@@ -69,17 +69,17 @@ def _explain_float(text: SourceText, node: ast.AST) -> Explanation | None:
     ]
     near = [part for part in divisions if _is_assigned_to(text, part, names)]
     inside = [part for part in divisions if part in list(ast.walk(node))]
-    found = [*inside, *(part for part in near if part not in inside)]
-    if not found:
+    likely = [*inside, *(part for part in near if part not in inside)]
+    if not likely:
         return None
-    written = text.line_of(found[0])
+    written = text.line_of(likely[0])
     message = f"`{written}` is a float, and a size is a whole number: `//` gives one"
     fixes = []
-    for part in found[:MOST]:
+    for part in likely[:MOST]:
         left, right = text.written(part.left), text.written(part.right)
         edit = Edit(text.span(part), f"{left} // {right}")
         fixes.append(Fix("fits", f"`{left} // {right}`", (edit,)))
-    where = Related(text.span(found[0]), "it is divided here")
+    where = Related(text.span(likely[0]), "it is divided here")
     return Explanation(message, (where,), tuple(fixes))
 
 

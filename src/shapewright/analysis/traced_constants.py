@@ -135,7 +135,7 @@ def _find_constants(program: Program, finding: Finding) -> list[_Constant]:
         scope = _find_function(text, line)
         if scope is not None:
             ends.setdefault(scope, (place, line))
-    found: dict[tuple[str, int], tuple[int, _Constant]] = {}
+    constants: dict[tuple[str, int], tuple[int, _Constant]] = {}
     for op in program.trace.ops:
         for text, line in _iter_noted_lines(program, op):
             scope = _find_function(text, line)
@@ -146,8 +146,8 @@ def _find_constants(program: Program, finding: Finding) -> list[_Constant]:
             if line > end:
                 continue
             constant = _Constant(text, node, op.span)
-            found.setdefault((text.file, line), (rank, constant))
-    ranked = sorted(found.values(), key=lambda entry: entry[0])
+            constants.setdefault((text.file, line), (rank, constant))
+    ranked = sorted(constants.values(), key=lambda entry: entry[0])
     return [constant for _, constant in ranked]
 
 

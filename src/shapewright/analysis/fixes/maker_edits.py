@@ -115,7 +115,7 @@ def suggest_number_of_classes(program: Program, failure: Failure) -> Iterator[Fi
     if expected is None or got is None:
         return
     wanted = op.inputs[expected[0]].shape[expected[1]]
-    given = op.inputs[got[0]].shape[got[1]]
+    present = op.inputs[got[0]].shape[got[1]]
     for maker in iter_makers(program, op):
         place = program.call_at(maker.span)
         if maker.name.rpartition(".")[2] != "one_hot" or place is None:
@@ -123,7 +123,7 @@ def suggest_number_of_classes(program: Program, failure: Failure) -> Iterator[Fi
         text, call = place
         if get_called_name(call) != "one_hot" or len(call.args) != 1 or call.keywords:
             continue
-        classes = maker.outputs[0].shape[-1] + wanted - given
+        classes = maker.outputs[0].shape[-1] + wanted - present
         names = list(_iter_constants(text, call, classes))
         for written in [*names, str(classes)][:3] if classes > 0 else ():
             new = f"{text.written(call.args[0])}, {written}"

@@ -15,7 +15,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
-JOINING = frozenset({"cat", "concat", "concatenate"})
+JOINING = operators_with("concatenates")
 KEEPING = operators_with("keeps_shape") | operators_with("keeps_elements")
 FARTHEST = 8
 """Calls between the joined list and the call that pairs its rows."""

@@ -15,12 +15,8 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.data_values import DataValues
 from shapewright.record.ops import Fact, Op
 
-LOGARITHMS = frozenset({"log", "log2", "log10", "log_", "log2_", "log10_"})
-REPLACING = frozenset({
-    "clamp", "clamp_", "clip", "nan_to_num", "nan_to_num_", "where", "maximum",
-    "masked_fill", "masked_fill_", "isinf", "isnan", "isfinite", "isneginf", "softmax",
-    "exp",
-})  # fmt: skip
+LOGARITHMS = operators_with("is_logarithm")
+REPLACING = operators_with("replaces_odd_values")
 """Calls that put other values in the place of NaN or infinity, or ask for them."""
 CARRYING = (
     operators_with(
@@ -30,10 +26,10 @@ CARRYING = (
     | {"to", "[]", "index_select", "-=", "/=", "*=", "+="}
 ) - REPLACING  # fmt: skip
 """Calls after which a NaN is still there."""
-MEASURING = frozenset({"mean", "std", "var", "shape", "size", "dim", "numel"})
+MEASURING = operators_with("adds_up_elements", "measures_spread", "reads_size")
 KEEPING_ZEROS = operators_with(
-    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements"
-) | {"to", "[]", "index_select", "abs", "pow", "**", "square", "sqrt"}
+    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "keeps_zeros"
+) | {"to", "[]"}  # fmt: skip
 """Calls after which a 0 is still 0."""
 FARTHEST = 16
 """Calls between data and the call that takes them."""
@@ -117,9 +113,9 @@ def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
 
 def _find_values(scene: HazardContext, fact: Fact) -> DataValues | None:
     """Return what was seen in the data that a tensor holds, or None."""
-    found = scene.program.data_values.get(fact.tensor)
-    if found is not None:
-        return found
+    values = scene.program.data_values.get(fact.tensor)
+    if values is not None:
+        return values
     for op in iter_first_makers(scene.program, fact, FARTHEST):
         if op.name.rpartition(".")[2] not in KEEPING_ZEROS:
             return None

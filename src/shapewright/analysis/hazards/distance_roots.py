@@ -22,7 +22,7 @@ ROOTS = frozenset({"sqrt", "sqrt_"})
 POWERS = frozenset({"pow", "**"})
 PRODUCTS = operators_with("is_product") | {"einsum"}
 SUBTRACTING = operators_with("subtracts") | {"-", "sub"}
-LIMITS = frozenset({"clamp", "clamp_", "clip", "clamp_min", "relu", "relu_", "maximum"})
+LIMITS = operators_with("limits_from_below")
 PASSING = (
     operators_with("is_view", "copies_if_needed", "keeps_elements", "is_arithmetic")
     | LIMITS

@@ -11,8 +11,9 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 CARRYING = operators_with(
-    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "moves_device"
-) | {"to", "+", "*", "add", "mul"}  # fmt: skip
+    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "moves_device",
+    "is_arithmetic",
+) | {"to"}  # fmt: skip
 FARTHEST = 10
 """Calls between labels and their count."""
 USUAL = -100
@@ -47,7 +48,7 @@ def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
 def _find_ignoring_loss(scene: HazardContext) -> tuple[Op, int] | None:
     """Return a loss that ignores a label beyond its classes, and that label."""
     for call in scene.calls:
-        if call.name not in ("cross_entropy", "nll_loss", "nll_loss2d"):
+        if call.name not in ("cross_entropy", "nll_loss"):
             continue
         label = dict(call.op.arguments).get("ignore_index", USUAL)
         shape = call.op.inputs[0].shape

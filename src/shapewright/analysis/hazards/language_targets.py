@@ -16,7 +16,6 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import FUNCTIONS, iter_assignments
 from shapewright.record.ops import Fact, Op, collect_leaves
 
-WRITES = frozenset({"[]=", "masked_fill_", "index_fill_", "masked_scatter_", "copy_"})
 FILLS = frozenset({"masked_fill", "where"})
 LOSSES = frozenset({"cross_entropy", "nll_loss"})
 SHIFTING = re.compile(r"(LMHeadModel|ForCausalLM)$")
@@ -78,8 +77,8 @@ def _find_fill(scene: HazardContext, fact: Fact) -> Op | None:
 def _find_write(scene: HazardContext, fill: Op) -> Op | None:
     """Return the call that wrote to what targets are made of, before they were."""
     for op in scene.program.trace.ops[: fill.index]:
-        name = op.name.rpartition(".")[2]
-        if name in WRITES and op.inputs[0].storage == fill.inputs[0].storage:
+        is_write = op.kind == "inplace" and bool(op.inputs)
+        if is_write and op.inputs[0].storage == fill.inputs[0].storage:
             return op
     return None
 
@@ -93,7 +92,7 @@ def find_doubly_shifted(scene: HazardContext) -> Iterator[Finding]:
             continue
         for file in scene.program.trace.sources:
             text = scene.program.text(file)
-            place = find_shift(text) if text is not None else None
+            place = _find_shift(text) if text is not None else None
             if text is None or place is None:
                 continue
             op = next((scene.program.trace.ops[n] for n in range(*call.ops)), None)
@@ -112,7 +111,7 @@ def find_doubly_shifted(scene: HazardContext) -> Iterator[Finding]:
             return
 
 
-def find_shift(text: SourceText) -> ast.Subscript | None:
+def _find_shift(text: SourceText) -> ast.Subscript | None:
     """Return `ids[1:]` of labels, beside `ids[:-1]` of the inputs, or None."""
     for node in text.nodes:
         if not isinstance(node, ast.Subscript) or not _is_slice(node, 1, None):

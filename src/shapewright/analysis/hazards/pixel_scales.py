@@ -43,7 +43,7 @@ def find_unscaled_pixels(scene: HazardContext) -> Iterator[Finding]:
         if normalized is not None:
             by_mean.setdefault(mean, []).append(normalized)
     for pictures in by_mean.values():
-        scaled = next((each.scaled for each in pictures if each.scaled), None)
+        scaled = next((p.scaled for p in pictures if p.scaled), None)
         seen: set[object] = set()
         for picture in pictures if scaled is not None else ():
             if picture.scaled is not None or picture.call.op.span in seen:

@@ -29,11 +29,15 @@ def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
             continue
         left, right = (side for side in sides if side is not None)
         error = _get_shared(scene, left, right)
-        made = scene.maker(error) if error is not None else None
-        if made is None or made.name not in SUBTRACTING or len(made.op.inputs) != 2:
+        difference = scene.maker(error) if error is not None else None
+        if (
+            difference is None
+            or difference.name not in SUBTRACTING
+            or len(difference.op.inputs) != 2
+        ):
             continue
-        first, second = made.op.inputs
-        if made.op.function.endswith("rsub"):
+        first, second = difference.op.inputs
+        if difference.op.function.endswith("rsub"):
             first, second = second, first
         if not first.requires_grad or second.requires_grad:
             continue
@@ -46,7 +50,7 @@ def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
             " quantile 1 - q"
         )
         where = "the larger of both products is taken here"
-        yield scene.finding(QUANTILES_SWAPPED, made.op, message, (call.op, where))
+        yield scene.finding(QUANTILES_SWAPPED, difference.op, message, (call.op, where))
 
 
 def _get_shared(

@@ -30,8 +30,8 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         seen.add(optimizer.built)
         for node in text.near(optimizer.built[1]):
-            loop = find_fold_loop(text, node)
-            built = find_model(text, node, loop) if loop is not None else None
+            loop = _find_fold_loop(text, node)
+            built = _find_model(text, node, loop) if loop is not None else None
             if loop is None or built is None:
                 continue
             name = text.line_of(built.targets[0])
@@ -46,7 +46,7 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
             break
 
 
-def find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
+def _find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
     """Return the loop over folds around a node, if nothing in it resets a model."""
     loop = text.around(node, ast.For)
     while loop is not None:
@@ -58,7 +58,7 @@ def find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
     return None
 
 
-def find_model(text: SourceText, node: ast.AST, loop: ast.For) -> ast.Assign | None:
+def _find_model(text: SourceText, node: ast.AST, loop: ast.For) -> ast.Assign | None:
     """Return the statement above a loop that builds the model of an optimizer."""
     names = collect_names(node)
     inside = set(ast.walk(loop))

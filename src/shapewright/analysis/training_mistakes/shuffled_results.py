@@ -28,7 +28,7 @@ from shapewright.program.syntax_nodes import (
 
 KEEPING = frozenset({"append", "extend"})
 COUNTING = frozenset({"len", "set", "bincount", "unique", "Counter", "max", "sum"})
-JOINS = frozenset({"cat", "concat", "concatenate", "vstack", "hstack", "stack"})
+JOINS = operators_with("joins_tensors", "concatenates")
 SAME_ORDER = operators_with(
     "concatenates", "joins_tensors", "regroups_dims", "computes_each_element",
     "returns_python_value", "returns_indices", "takes_program_data", "moves_device",
@@ -92,7 +92,7 @@ def _find_unlabelled(text: SourceText, line: int) -> Iterator[ast.expr]:
     """Yield the joined results of a pass over a loader that leaves out the labels, in a
     program that elsewhere reads the labels of a data set.
     """
-    if not _reads_dataset_of_loader(text):
+    if not _has_labels_in_order(text):
         return
     for node in text.near(line):
         for part in ast.walk(node):
@@ -108,7 +108,7 @@ def _find_unlabelled(text: SourceText, line: int) -> Iterator[ast.expr]:
                 yield joined
 
 
-def _reads_dataset_of_loader(text: SourceText) -> bool:
+def _has_labels_in_order(text: SourceText) -> bool:
     """Return whether a program reads the labels of a loader's data set."""
     return any(
         isinstance(node, ast.Attribute)

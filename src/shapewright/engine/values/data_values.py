@@ -7,14 +7,11 @@ holds from then on may be Shapewright's own.
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import torch
 
 from shapewright.record.data_values import DataValues
-
-if TYPE_CHECKING:
-    from shapewright.engine.seen_tensors import SeenTensors
 
 LARGEST = 1 << 22
 """Elements up to which data are read: a larger array may lie on a disk."""
@@ -22,7 +19,15 @@ FEWEST = 2
 """Elements from which a tensor counts as data: a single infinity is a start value."""
 
 
-def describe_data(engine: SeenTensors, data: torch.Tensor) -> DataValues | None:
+class _Watcher(Protocol):
+    """A run, as far as what it has noted is concerned."""
+
+    looks_at_data: bool
+    assumptions: dict[tuple[str, Any], int]
+    stand_ins: dict[tuple[str, Any], Any]
+
+
+def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
     """Return what is remarkable in data that become a tensor, or None."""
     if not engine.looks_at_data or engine.assumptions or engine.stand_ins:
         return None

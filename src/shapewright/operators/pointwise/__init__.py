@@ -44,6 +44,13 @@ FACTS = {
     """,
     "divides_elements": "/ /= div div_ divide divide_ true_divide true_divide_",
     "negates": "neg negative",
+    "is_logarithm": "log log2 log10 log_ log2_ log10_",
+    "keeps_zeros": "abs pow ** square sqrt",
+    "limits_from_below": "clamp clamp_ clip clamp_min relu relu_ maximum",
+    "replaces_odd_values": """
+        clamp clamp_ clip nan_to_num nan_to_num_ where maximum masked_fill masked_fill_
+        isinf isnan isfinite isneginf exp
+    """,
     "limits_elements": "minimum maximum clamp clip where",
     "gives_soft_labels": "lerp exp",
     "reads_sign": "abs / div true_divide",

@@ -27,6 +27,7 @@ FACTS = {
     "takes_integers": "bincount",
     "leads_to_loss": "min max sum mean nansum nanmean",
     "replaces_loops": "sum mean amax amin bincount",
+    "replaces_odd_values": "softmax",
     "adds_up_elements": "sum mean nansum nanmean",
     "limits_elements": "min max",
     "reduces_dims": """

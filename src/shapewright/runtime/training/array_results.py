@@ -12,16 +12,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from shapewright.operators.facts import operators_with
+
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import RehearsalState
 
-PAIRING = frozenset({
-    "subtract", "add", "multiply", "divide", "true_divide", 
-    "equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
-    "maximum", "minimum", "logical_and", "bitwise_and",
-})  # fmt: skip
-"""Functions of NumPy that take two arrays element by element."""
-JOINING = frozenset({"concatenate", "vstack", "row_stack", "append"})
+JOINING = operators_with("concatenates", "joins_tensors") | {"append"}
 
 notes: list[Callable[[str], None]] = []
 """What the innermost rehearsal does with a pair of arrays."""
@@ -60,8 +56,7 @@ def _get_column_class() -> type[Any]:
         def __array_ufunc__(
             self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
         ) -> Any:
-            is_pair = method == "__call__" and len(inputs) == 2
-            if is_pair and notes and ufunc.__name__ in PAIRING:
+            if method == "__call__" and len(inputs) == 2 and notes:
                 _note_pair(inputs, Column)
             plain = [_get_plain(value, Column) for value in inputs]
             if "out" in kwargs:

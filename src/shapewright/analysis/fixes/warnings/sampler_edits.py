@@ -124,9 +124,9 @@ def _find_argument(
     names = names[1:] if names[:1] == ["self"] else names
     for call in ast.walk(loop):
         if isinstance(call, ast.Call) and get_called_name(call) == function.name:
-            given = dict(zip(names, call.args, strict=False))
-            given.update({word.arg: word.value for word in call.keywords if word.arg})
-            value = given.get(name)
+            values = dict(zip(names, call.args, strict=False))
+            values.update({word.arg: word.value for word in call.keywords if word.arg})
+            value = values.get(name)
             if isinstance(value, ast.Name | ast.Attribute):
                 yield value
 
