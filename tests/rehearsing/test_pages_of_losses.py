@@ -129,7 +129,7 @@ AROUND = {
     ),
     "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
     "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
-    "ignored-labels-counted": ("model = nn.Linear(6, n)\n" + MODEL, "", ""),
+    "ignored-labels-counted": ("model = nn.Linear(6, vocab)\n" + MODEL, "", ""),
     "quantiles-swapped": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "masked-targets": ("model = Reader()\n" + MODEL, "", ""),
     "shifted-twice": (WRITER + "model = WriterForCausalLM()\n" + MODEL, "", ""),

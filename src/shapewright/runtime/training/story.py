@@ -170,7 +170,7 @@ class Story:
         frame: Any = sys._getframe(1)
         while frame is not None:
             code = frame.f_code
-            if engine.sites.kind_of(code) == USER and self.holds(code.co_filename):
+            if self.holds(code.co_filename) and engine.sites.kind_of(code) == USER:
                 yield code.co_filename, frame.f_lineno
             frame = frame.f_back
 
