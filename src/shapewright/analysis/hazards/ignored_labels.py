@@ -70,7 +70,9 @@ def _is_made_of_labels(scene: HazardContext, fact: Fact, batches: set[int]) -> b
             if item.tensor in batches:
                 return True
             maker = scene.maker(item)
-            if maker is None or maker.name not in CARRYING:
+            is_column = maker is not None and maker.name == "[]"
+            is_column = is_column and maker is not None and len(maker.op.inputs) == 1
+            if maker is None or not (is_column or maker.name in CARRYING):
                 continue
             following += maker.op.inputs
         waiting = following
