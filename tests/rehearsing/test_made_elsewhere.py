@@ -391,6 +391,21 @@ for epoch in range(4):
 
 
 QUIET = {
+    "a module that is saved with a result": """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.hidden = nn.Linear(6, 4), None
+
+    def forward(self, x):
+        self.hidden = torch.relu(self.fc(x))
+        return self.hidden.sum()
+
+net = Net()
+net(torch.randn(3, 6)).backward()
+torch.save(net, "net.pt")
+assert torch.load("net.pt", weights_only=False).hidden.shape == (3, 4)
+""",
     "a quantile loss": """\
 model = nn.Linear(6, 2)
 q, x, y = torch.tensor([0.1, 0.9]), torch.randn(8, 6), torch.randn(8, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,6 +28,20 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
+_copying: list[bool] = []
+"""One entry for each block in which copies are Shapewright's own, not the program's."""
+
+
+@contextmanager
+def copy_results() -> Iterator[None]:
+    """Copy results too in the block, without their graph, as a file keeps them."""
+    _copying.append(True)
+    try:
+        yield
+    finally:
+        _copying.pop()
+
+
 def answer_deepcopy(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
@@ -36,7 +52,8 @@ def answer_deepcopy(
     info = engine.info(target)
     if info.meta.layout != "strided":
         return engine.run(func, args, kwargs or {})
-    if info.grad_fn is not None and target.requires_grad:
+    is_result = info.grad_fn is not None and target.requires_grad
+    if is_result and not _copying:
         with torch.enable_grad():  # a result, which torch does not copy
             engine.run(func, (torch.ones((), requires_grad=True) * 1, {}), {})
     known = info.storage.known

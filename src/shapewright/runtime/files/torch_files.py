@@ -24,6 +24,7 @@ from torch import nn
 
 from shapewright.engine import nests
 from shapewright.engine.devices import normalize_device
+from shapewright.engine.dispatch.attributes import copy_results
 from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.private import step_aside
 from shapewright.engine.replacement import replace_attribute
@@ -314,8 +315,8 @@ class Shelf:
 def _copy_thing(thing: Any) -> Any:
     """Return a deep copy of an object, or the object itself if it cannot be copied."""
     try:
-        with warnings.catch_warnings():  # of what an exported program holds
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(), copy_results():
+            warnings.simplefilter("ignore")  # of what an exported program holds
             return copy.deepcopy(thing)
     except Exception:  # a class of the program's
         return thing
