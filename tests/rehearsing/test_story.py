@@ -157,7 +157,8 @@ def test_sparse_gradients_that_an_optimizer_refuses(
 ) -> None:
     text = SPARSE.format(kind="Embedding", optimizer=optimizer)
     (found,) = rehearsed(tmp_path, text).findings
-    assert "does not support sparse gradients" in found.message
+    assert f"`{optimizer}` does not take the sparse gradients" in found.message
+    assert "does not support sparse gradients" in found.torch_message
 
 
 def test_dense_gradients_that_an_optimizer_refuses(tmp_path: Path) -> None:
