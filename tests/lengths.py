@@ -15,7 +15,6 @@ from zlib import crc32
 import pytest
 
 PARTS = {
-    "house/test_snippets.py::test_snippets_print_what_the_page_says": 3,
     "memory/test_kernel_scratch.py::test_a_recurrent_layer_keeps_what_cudnn_keeps": 10,
     "rehearsing/test_collated_lists.py::test_the_list_is_the_cause": 3,
     "memory/test_autocast.py::test_a_training_step_under_autocast": 4,

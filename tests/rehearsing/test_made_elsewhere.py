@@ -224,6 +224,11 @@ optimizer = torch.optim.Adam(model.parameters(), lr=args.learning_rate)
         + STEP,
         "type=float",
     ),
+    "a learning rate in quotes": (
+        "model = nn.Linear(6, 3)\n"
+        'optimizer = torch.optim.Adam(model.parameters(), lr="1e-3")\n' + STEP,
+        "`lr=1e-3`",
+    ),
     "a number of YAML is a text": (
         """\
 CONFIG = '''

@@ -8,16 +8,17 @@ from shapewright.analysis import python_errors
 from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.exported_sizes import explain_exported_size
+from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.model_definitions import explain_definition
-from shapewright.analysis.optimizer_errors import explain_optimizer_error
+from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.refused_numbers import explain_refused_number
+from shapewright.analysis.refused_numbers import find_number_cause
 from shapewright.analysis.table_labels import explain_row_label
 from shapewright.analysis.traced_constants import explain_traced_constant
 from shapewright.analysis.unused_parameters import explain_unused_parameters
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Explanation, Finding
 
 Explain = Callable[[Program, Finding], Finding]
 """Returns the finding with its cause, or as it is where the error is another."""
@@ -36,13 +37,24 @@ OF_ERRORS: tuple[Explain, ...] = (
     explain_list_attribute,
     explain_mistaken_call,
     explain_row_label,
-    explain_optimizer_error,
-    explain_refused_number,
     explain_unused_parameters,
     explain_exported_size,
     explain_traced_constant,
 )
 """For errors that end a run, of torch or of the program's own Python."""
+
+
+FindCause = Callable[[Program, Finding], Explanation | None]
+"""Returns the cause of an error with its edits, or None where the error is another."""
+
+CAUSES: tuple[FindCause, ...] = (
+    find_optimizer_cause,
+    find_late_attribute,
+    find_number_cause,
+)
+"""Causes that are a sentence, places and edits: `fixes` takes the edits from the same
+functions.
+"""
 
 
 def explain_refused_call(program: Program, finding: Finding) -> Finding:
@@ -62,4 +74,8 @@ def explain_error(program: Program, finding: Finding, own: bool) -> Finding:
         finding = python_errors.explain_python_error(program, finding)
     for explain in OF_ERRORS:
         finding = explain(program, finding)
+    for find in CAUSES:
+        cause = find(program, finding)
+        if cause is not None:
+            return cause.apply(finding)
     return finding

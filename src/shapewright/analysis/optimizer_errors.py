@@ -1,6 +1,5 @@
 """Errors of optimizers and schedulers: sparse gradients, numbers that are texts, a
-metric that is not given; attributes that a constructor sets after it has called a
-method.
+metric that is not given.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
@@ -19,35 +17,20 @@ from shapewright.program.syntax_nodes import (
     LOOPS,
     get_called_name,
     get_last_line,
-    get_own_attribute,
     iter_assignments,
 )
 
 SPARSE = re.compile(r"(\w+) does not support sparse gradients")
 TEXTS = re.compile(r"not supported between instances of '(?:float|int)' and 'str'")
 NO_METRIC = re.compile(r"step\(\) missing 1 required positional argument: 'metrics'")
-NO_ATTRIBUTE = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 YAML_TEXT = re.compile(r"^\s*[\w-]+:\s+((\d+)([eE][-+]?\d+))\s*$")
 """A line of YAML 1.1 whose number is a text, since it has no decimal point."""
 WATCHED = re.compile(r"val|^va_|^va$|valid|dev|test|loss")
 MOST = 3
 
 
-def explain_optimizer_error(program: Program, finding: Finding) -> Finding:
-    """Return the finding on an error of an optimizer or a scheduler with its cause."""
-    cause = _find_cause(program, finding)
-    return cause.apply(finding) if cause is not None else finding
-
-
-def suggest_optimizer_edits(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Yield the edits that may mend such an error."""
-    cause = _find_cause(program, finding)
-    if cause is not None:
-        yield from cause.fixes
-
-
-def _find_cause(program: Program, finding: Finding) -> Explanation | None:
-    """Return the cause of an error, or None for other errors."""
+def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return why an optimizer or a scheduler refused something, or None."""
     place = program.node(finding.span)
     messages = f"{finding.message} {finding.torch_message}"
     if place is None:
@@ -60,9 +43,6 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
         return _explain_texts(program, text, node)
     if NO_METRIC.search(messages):
         return _explain_metric(text, node)
-    missing = NO_ATTRIBUTE.search(messages)
-    if missing is not None:
-        return _explain_late_attribute(finding, text, *missing.groups())
     return None
 
 
@@ -124,6 +104,14 @@ def _explain_texts(
         return None
     values = program.ending.values if program.ending is not None else {}
     for keyword in node.keywords:
+        literal = keyword.value
+        if isinstance(literal, ast.Constant) and isinstance(literal.value, str):
+            if _is_number(literal.value):
+                message = f"`{keyword.arg}` is the text {literal.value!r}, not a number"
+                edit = Edit(text.span(literal), literal.value)
+                shown = f"`{keyword.arg}={literal.value}`"
+                return Explanation(message, (), (Fix("fits", shown, (edit,)),))
+            continue
         value = values.get(text.written(keyword.value))
         if isinstance(value, str) and _is_number(value):
             written = text.written(keyword.value)
@@ -213,68 +201,3 @@ def _explain_metric(text: SourceText, node: ast.AST) -> Explanation | None:
 def _is_validated(name: str) -> bool:
     """Return whether a name speaks of a validation."""
     return any(part in name.lower() for part in ("va", "dev", "test"))
-
-
-# -- attributes that are set too late --------------------------------------------------
-
-
-def _explain_late_attribute(
-    finding: Finding, text: SourceText, class_name: str, attribute: str
-) -> Explanation | None:
-    """Explain that the constructor of a base class calls a method that reads what the
-    own constructor sets only afterwards.
-    """
-    lines = {place.span.line for place in finding.related if place.span is not None}
-    for owner in text.nodes:
-        if not isinstance(owner, ast.ClassDef) or owner.name != class_name:
-            continue
-        for function in owner.body:
-            if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
-                continue
-            return _explain_constructor(text, function, attribute, lines)
-    return None
-
-
-def _explain_constructor(
-    text: SourceText, function: ast.FunctionDef, attribute: str, lines: set[int]
-) -> Explanation | None:
-    """Return the explanation if a constructor sets an attribute below the call of the
-    base class's constructor, which is among the lines that ran.
-    """
-    own = [
-        statement
-        for statement in function.body
-        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
-        and any(get_own_attribute(part) for part in _get_targets(statement))
-    ]
-    late = [
-        statement
-        for statement in own
-        if any(get_own_attribute(p) == attribute for p in _get_targets(statement))
-    ]
-    for base in function.body:
-        if not isinstance(base, ast.Expr) or base.lineno not in lines:
-            continue
-        if "__init__(" not in text.written(base.value) or not late:
-            continue
-        if late[0].lineno < base.lineno:
-            continue
-        message = (
-            f"the constructor of the base class, called at line {base.lineno}, already"
-            f" reads `self.{attribute}`: it is set only at line {late[0].lineno}"
-        )
-        moved = text.written(base)
-        edits = (cut_lines(text, base), write_after(text, own[-1], moved))
-        fix = Fix("fits", f"`{moved}` below `{text.line_of(own[-1])}`", edits)
-        where = Related(text.span(late[0]), f"`self.{attribute}` is set here")
-        return Explanation(message, (where,), (fix,))
-    return None
-
-
-def _get_targets(statement: ast.stmt) -> list[ast.expr]:
-    """Return what a statement assigns to."""
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
-        return [statement.target]
-    return []

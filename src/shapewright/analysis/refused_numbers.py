@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -26,21 +25,8 @@ NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.])")
 MOST = 4
 
 
-def explain_refused_number(program: Program, finding: Finding) -> Finding:
-    """Return the finding on a number that a constructor refuses with its cause."""
-    cause = _find_cause(program, finding)
-    return cause.apply(finding) if cause is not None else finding
-
-
-def suggest_accepted_numbers(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Yield the edits that give the constructor a number that it takes."""
-    cause = _find_cause(program, finding)
-    if cause is not None:
-        yield from cause.fixes
-
-
-def _find_cause(program: Program, finding: Finding) -> Explanation | None:
-    """Return the cause of an error, or None for other errors."""
+def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return why a constructor refused a number, or None."""
     place = program.node(finding.span)
     if place is None:
         return None

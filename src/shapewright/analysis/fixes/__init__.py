@@ -54,13 +54,14 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
 )
+from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
-from shapewright.analysis.optimizer_errors import suggest_optimizer_edits
+from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.refused_numbers import suggest_accepted_numbers
+from shapewright.analysis.refused_numbers import find_number_cause
 from shapewright.analysis.table_labels import suggest_row_positions
 from shapewright.analysis.traced_constants import suggest_traced_sizes
 from shapewright.analysis.unused_parameters import suggest_finding_unused
@@ -200,10 +201,11 @@ OF_PLACES = ("IndexError", "KeyError")
 
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
-    numbers_taken = suggest_accepted_numbers(program, finding)
-    alone = list(iter_options("number", 0.5, numbers_taken))
-    if alone:
-        return _sort_fixes(program, alone)  # others change what is computed
+    of_number = find_number_cause(program, finding)
+    if of_number is not None and of_number.fixes:  # others change what is computed
+        return _sort_fixes(program, iter_options("number", 0.5, of_number.fixes))
+    cause = find_optimizer_cause(program, finding)
+    cause = cause or find_late_attribute(program, finding)
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
     own += iter_options("pattern", 0.6, suggest_patterns(program, finding))
@@ -232,7 +234,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 suggest_collate(program, finding),
             ),
             *iter_options("definition", 0.5, suggest_definitions(program, finding)),
-            *iter_options("optimizer", 0.5, suggest_optimizer_edits(program, finding)),
+            *iter_options("cause", 0.5, cause.fixes if cause is not None else ()),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
             *iter_options("row", 0.5, suggest_row_positions(program, finding)),
