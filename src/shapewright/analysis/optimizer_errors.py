@@ -53,6 +53,10 @@ def _explain_sparse(program: Program, optimizer: str) -> Explanation | None:
     """Explain that a layer with `sparse=True` makes gradients that most optimizers do
     not take.
     """
+    rehearsal = program.rehearsal
+    held = rehearsal.training.optimizers if rehearsal is not None else ()
+    if len(held) == 1:  # torch names the class that `AdamW` inherits from
+        optimizer = held[0].name
     related: list[Related] = []
     edits: dict[Span, Edit] = {}
     for path, built in program.built.items():
