@@ -86,7 +86,22 @@ def mixed() -> None:
             weight.grad.zero_()
 
 
-PROGRAMS = [conv, attention, recurrent, penalty, checkpointed, mixed]
+def items() -> None:
+    images = torch.randn(8, 3, 6, 6)
+    weight = nn.Parameter(torch.randn(4, 3, 6, 6))
+    for turn in range(4):
+        image = images[turn] * (1.0 + 0.1 * turn)
+        bright, where = image.max(dim=0)
+        image = torch.where(where > 0, image - bright, 0.5 * turn + image)
+        image.sub_(0.3 * turn).div_(bright)
+        image += bright
+        images[turn].mul_(0.5 + turn)
+        image.clamp_(0.0, 1.0 + turn)
+        (weight * image).amax(dim=(1, 2, 3)).max(0, keepdim=True)[0].sum().backward()
+        (weight.max(dim=0).values ** (2.0 + turn)).sum().backward()
+
+
+PROGRAMS = [conv, attention, recurrent, penalty, checkpointed, mixed, items]
 
 
 def traced(
@@ -157,9 +172,30 @@ def write_between() -> None:
         z.sum().backward()
 
 
+def write_to_input() -> None:
+    layer = nn.Linear(3, 3)
+    for turn in range(3):
+        x = torch.randn(2, 3)
+        x.mul_(0.5 + turn)
+        y = layer(x)
+        if turn == 2:
+            x.mul_(0.1)
+        y.sum().backward()
+
+
+def write_to_leaf() -> None:
+    layer = nn.Linear(3, 3)
+    for turn in range(3):
+        x = torch.zeros(2, 3).requires_grad_(turn == 2)
+        x.mul_(0.5 + turn)
+        layer(x).sum().backward()
+
+
 @pytest.mark.parametrize(
     ("program", "words"),
     [
+        (write_to_input, "modified by an inplace operation"),
+        (write_to_leaf, "a leaf Variable that requires grad"),
         (second_pass, "backward through the graph a second time"),
         (write_between, "modified by an inplace operation"),
     ],

@@ -200,13 +200,16 @@ def memoize_call(
         return
     if set(stores[: len(inputs)]) & set(stores[len(inputs) :]):
         return
-    template = None
+    template: Any = None
     if not isinstance(out, Tensor):
         counter = iter(range(1 << 30))
         nest = nests.swap_tensors(out, lambda _: Slot(next(counter)))
-        if type(out) not in (tuple, list):
+        if isinstance(out, tuple) and hasattr(out, "n_fields"):
+            template = (type(out), tuple(nest))
+        elif type(out) in (tuple, list):
+            template = (None, nest)
+        else:
             return
-        template = (None, nest)
     graph = _find_graph(inputs, outs)
     if graph is not None:
         engine.memo.hung[key] = Hanging(answer, template, *graph)

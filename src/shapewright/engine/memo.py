@@ -97,6 +97,10 @@ class Hanging:
             by_node.setdefault(node or next(iter(answer.grad_fns)) or "", []).append(at)
         self.groups = [(node, tuple(places)) for node, places in by_node.items()]
 
+    def for_answer(self, answer: Answer) -> Hanging:
+        """Return the same graph for an answer with other arguments."""
+        return Hanging(answer, self.template, self.reached, self.saved, self.made)
+
 
 class RecurrentPlan:
     """A memoized recurrent call: its answer and, for gradients, a miniature's graph.
@@ -122,12 +126,13 @@ class RecurrentPlan:
 class Memo:
     """Memoized answers and interned metadata, which several runs may share."""
 
-    __slots__ = ("answers", "hung", "metas", "recurrent", "refused")
+    __slots__ = ("answers", "hung", "metas", "recurrent", "refused", "writes")
 
     def __init__(self) -> None:
         self.answers: dict[tuple[Any, ...], Answer] = {}
         self.metas: Metas = {}
         self.hung: dict[tuple[Any, ...], Hanging] = {}  # of runs with torch's graph
+        self.writes: dict[tuple[Any, ...], Answer] = {}  # the same, of in-place calls
         self.recurrent: dict[tuple[Any, ...], RecurrentPlan] = {}
         self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed
 

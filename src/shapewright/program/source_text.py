@@ -26,6 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.Lambda | ast.ClassDef
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Kind = TypeVar("Kind", bound=ast.AST)
+_Place = tuple[int, int, int, int]
 
 
 class _Index:
@@ -34,6 +35,7 @@ class _Index:
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
         self.defined: dict[str, list[ast.expr]] = {}
+        self.by_place: dict[_Place, ast.expr | ast.stmt | None] = {}
         self.tree: ast.Module | None = None
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             self.tree = parse(text)
@@ -248,8 +250,15 @@ class SourceText:
         Of a method call over several lines Python tells the stretch from the method's
         name on.
         """
-        exact = self.exact_node(span)
-        return exact if exact is not None else self._chained(span)
+        place = (span.line, span.column, span.end_line, span.end_column)
+        by_place = self._index.by_place
+        if span.file != self.file or place not in by_place:
+            exact = self.exact_node(span)
+            node = exact if exact is not None else self._chained(span)
+            if span.file != self.file:
+                return node
+            by_place[place] = node
+        return by_place[place]
 
     def exact_node(self, span: Span) -> ast.expr | ast.stmt | None:
         """Return the outermost expression, or else statement, at exactly this span."""

@@ -10,13 +10,13 @@ from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.absence import NotHere
-from shapewright.engine.autograd_graph import (
-    attach_graph,
-    can_attach_graph,
-    memoize_call,
-)
 from shapewright.engine.devices import check_devices
-from shapewright.engine.dispatch import index_bounds, memory_overlap, plan_tables
+from shapewright.engine.dispatch import (
+    equal_calls,
+    index_bounds,
+    memory_overlap,
+    plan_tables,
+)
 from shapewright.engine.dispatch.answers import Slot, answer_by_rule, apply_answer
 from shapewright.engine.dispatch.plan_tables import find_meta_errors
 from shapewright.engine.dispatch.results import (
@@ -230,13 +230,6 @@ def _is_clamped_by_numbers(args: Args, kwargs: Kwargs) -> bool:
     return is_plain and bool(numbers) and len(numbers) == len(others)
 
 
-TOLD_OTHERWISE = plan_tables.VIEWS | recurrent_layers.FUNCTIONS
-"""Calls whose answers are not memoized in graph mode."""
-
-RESHAPING = plan_tables.RESHAPED_IN_PLACE | operators_with("has_no_kernel")
-"""Functions that change metadata in place, on the tensor itself, not a stand-in."""
-
-
 def _is_mixed(infos: list[Info]) -> bool:
     """Return whether the operands have several dtypes."""
     return len({info.meta.dtype for info in infos}) > 1
@@ -261,7 +254,7 @@ def _is_doubtful(engine: Engine, name: str, kwargs: Kwargs, infos: list[Info]) -
     """Return whether torch's data-free kernel may take integers that a real one
     refuses. Where autograd is below, small operands are computed, and large ones not.
     """
-    if name in TOLD_OTHERWISE or is_in_place(name, kwargs):
+    if name in equal_calls.NOT_REUSED or is_in_place(name, kwargs):
         return False
     large = engine.graph and not representatives.is_small(infos)
     return large or name in NORMALIZING
@@ -296,7 +289,7 @@ def _find_write_doubts(name: str, infos: list[Info]) -> frozenset[str]:
     """Return doubts about an in-place call, as some meta kernels resize the operand."""
     in_place = name.endswith("_") and not name.startswith("_")
     shapes = {info.meta.shape for info in infos if info.meta.shape}
-    if name in RESHAPING or (name in BY_ELEMENT and len(shapes) < 2):
+    if name in equal_calls.RESHAPING or (name in BY_ELEMENT and len(shapes) < 2):
         return frozenset()
     in_place = in_place and name not in plan_tables.RESHAPED_IN_PLACE
     return frozenset({"accepts-error"} if in_place else ())
@@ -357,23 +350,17 @@ def answer_in_graph(
     check_devices(engine, name, infos)
     if name in ("softmax", "softmin"):
         index_bounds.check_dim(engine, args, kwargs)
+    answer = equal_calls.answer_equal_call
     if "out" in kwargs or is_in_place(name, kwargs):
         memory_overlap.check_overlap(engine, func, name, args, kwargs, infos)
-    elif engine.hangs and name not in TOLD_OTHERWISE and can_attach_graph(engine):
-        if any_autocast():
-            parts.append(autocast.get_autocast_state())
-        key = tuple(parts)
-        try:
-            plan = engine.memo.hung.get(key)
-        except TypeError:
-            return ask_torch(engine, func, name, args, kwargs, infos, None)
-        if plan is not None:
-            return attach_graph(engine, plan, args, kwargs, infos)
-        before = len(engine.events)
-        out = ask_torch(engine, func, name, args, kwargs, infos, None)
-        memoize_call(engine, key, before, args, kwargs, out)
-        return out
-    return ask_torch(engine, func, name, args, kwargs, infos, None)
+        answer = equal_calls.answer_equal_write
+    elif not equal_calls.is_reusable(engine, name):
+        return ask_torch(engine, func, name, args, kwargs, infos, None)
+
+    def ask() -> Any:
+        return ask_torch(engine, func, name, args, kwargs, infos, None)
+
+    return answer(engine, name, args, kwargs, infos, parts, ask)
 
 
 def _remove_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
