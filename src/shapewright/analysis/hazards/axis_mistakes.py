@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.hazards.class_labels import find_classes_along_batch
 from shapewright.analysis.hazards.context import HazardContext, describe_axis
+from shapewright.analysis.hazards.index_dims import find_index_dims
 from shapewright.analysis.hazards.unkept_dims import find_unkept_dims
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim, Dims
@@ -81,6 +82,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_default_dims(scene)
     yield from find_classes_along_batch(scene)
     yield from find_unkept_dims(scene)
+    yield from find_index_dims(scene)
     by_index = {call.op.index: call for call in scene.calls}
     reported: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
@@ -115,6 +117,16 @@ def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
         if call.name not in DEFAULTS or not call.dims or len(call.dims[0]) < 3:
             continue
         dims = call.dims[0]
+        parts = _find_normalised_parts(call)
+        if parts is not None:
+            last = len(dims) - 1
+            message = (
+                f"{scene.operation(call.op)} of {format_shape(call.op.inputs[0])} runs"
+                f" along dim {parts}, the {get_length(dims[parts])} tensors that were"
+                f" stacked; the features are in dim {last}"
+            )
+            yield scene.finding(WRONG_AXIS, call.op, message)
+            continue
         if not _is_data_dim(dims[1]) or dims[-1][0].kind != "feature":
             continue
         if _has_default_dim(scene, call, DEFAULTS[call.name]):
@@ -124,6 +136,19 @@ def _find_default_dims(scene: HazardContext) -> Iterator[Finding]:
                 f" the features are in dim {last}"
             )
             yield scene.finding(WRONG_AXIS, call.op, message)
+
+
+def _find_normalised_parts(call: OperatorCall) -> int | None:
+    """Return the dim of a vector norm if it counts stacked tensors, such as two views
+    of a sample, and the features have another dim; else None.
+    """
+    dims, at = call.dims[0], call.given(2, "dim", default=1)
+    if call.name != "normalize" or type(at) is not int:
+        return None
+    at %= len(dims)
+    alone = len(dims[at]) == 1 and dims[at][0].kind == "parts"
+    features = dims[-1][0].kind == "feature" and at != len(dims) - 1
+    return at if alone and features and get_length(dims[at]) > 1 else None
 
 
 def _has_default_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:

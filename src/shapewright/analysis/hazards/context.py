@@ -114,7 +114,7 @@ class HazardContext:
     @cached_property
     def batch(self) -> Axis | None:
         """Return the axis of the samples; None if it is unknown."""
-        if any(call.name in GRAPHS for call in self.calls):
+        if any(_sends_messages(call) for call in self.calls):
             return None
         batch_axes = [claim.axis.root for claim in self.claims if claim.role == "batch"]
         time = {id(claim.axis.root) for claim in self.claims if claim.role == "time"}
@@ -267,6 +267,16 @@ class HazardContext:
         )
         severity = severity or CODES[code].severity
         return Finding(code, severity, message, op.span, op.module, related=places)
+
+
+def _sends_messages(call: OperatorCall) -> bool:
+    """Return whether a call adds up floats by an index; counts of pairs of labels do
+    not.
+    """
+    return call.name in GRAPHS and any(
+        fact.shape and fact.dtype.startswith(("float", "bf"))
+        for fact in call.op.inputs
+    )
 
 
 def describe_axis(axis: Axis) -> str:

@@ -43,12 +43,16 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
             yield _report_cut(scene, op, block)
         elif _has_mixed_channels(block):
             yield _report_channels(scene, op, block)
+        elif _has_tokens_of_rows(block):
+            yield _report_tokens(scene, op, block)
     yield from find_flattened_channels(scene)
 
 
 def _find_moved_axis(block: RegroupedDims) -> Axis | None:
     """Return the axis that a reshape moved, as far as the sizes show it, or None."""
     axes = block.axes
+    if _is_swapped(block):
+        return axes[0]
     if len(axes) < 2 or not any(axis.data for axis in axes):
         return None
     if _is_split_around(block):
@@ -70,6 +74,20 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
             continue
         return axis
     return None
+
+
+def _is_swapped(block: RegroupedDims) -> bool:
+    """Return whether two dims come out with their sizes exchanged, as by
+    `view(B, T, F)` of (B, F, T).
+    """
+    before = [axis.size for axis in block.axes]
+    after = [get_length(dim) for dim in block.dims]
+    return (
+        len(before) == 2
+        and after == before[::-1]
+        and before[0] != before[1]
+        and min(before) > SMALL
+    )
 
 
 def _is_split_around(block: RegroupedDims) -> bool:
@@ -180,6 +198,37 @@ def _has_mixed_channels(block: RegroupedDims) -> bool:
         and sizes[-3] % features == 0
         and tokens not in prefixes
     )
+
+
+def _has_tokens_of_rows(block: RegroupedDims) -> bool:
+    """Return whether images become tokens of a few rows of one channel each, as by
+    `view(B, 9, -1)` of (B, 3, 24, 24): a patch has all channels, and a part of each row.
+    """
+    axes, dims = block.axes, block.dims
+    if len(axes) != 3 or len(dims) != 2 or not all(axis.data for axis in axes):
+        return False
+    channels, height, width = axes
+    parts = [axis for dim in dims for axis in dim if axis.of is height]
+    straddles = (
+        len(parts) == 2
+        and [axis.of for axis in dims[0]][-1:] == [height]
+        and [axis.of for axis in dims[1]][:1] == [height]
+    )
+    joined = len(dims[0]) > 1 and len(dims[1]) > 1 and dims[1][-1] is width
+    return straddles and joined and channels.size <= SMALL < height.size
+
+
+def _report_tokens(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    channels, height, width = block.axes
+    rows = block.dims[1][0].size
+    message = (
+        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)} moves"
+        f" no elements: each token holds {rows} whole rows of one of the"
+        f" {channels.size} channels, no patch"
+    )
+    why = f"cut {height.size} and {width.size} into patches and permute them to the front"
+    return scene.finding(VIEW_MIXES_DIMS, op, message, (op, why))
 
 
 def _report_channels(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:

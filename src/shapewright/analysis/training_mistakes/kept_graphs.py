@@ -26,6 +26,7 @@ from shapewright.analysis.training_mistakes.kept_statistics import (
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     LOOPS,
     collect_names,
@@ -61,10 +62,40 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
             (kept, f"`{name}.item()` or `{name}.detach()` keeps only the value"),
         )
         yield add_growth(scene, finding, met.other)
-    growing = list(_find_growing(scene, seen))
+    growing = [*_find_listed(scene), *_find_growing(scene, seen)]
     yield from growing
     if not seen and not growing:  # the same sum is told once
         yield from find_kept_statistics(scene)
+
+
+def _find_listed(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find lists that get a tensor with its graph at each step of an optimizer, and are
+    no part of a loss.
+    """
+    reported = {seen.other for seen in scene.observations("graph-kept")}
+    for met in scene.observations("graphs-listed"):
+        for name, text, statement in find_keepers(scene, met.place):
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            stored = isinstance(call, ast.Call) and is_storing(call)
+            if not stored or is_differentiated(text, statement):
+                continue
+            if met.place not in reported:
+                yield _report_keeper(scene, met.place, name, text.span(statement))
+            break
+
+
+def _report_keeper(
+    scene: RehearsalContext, loop: Place, name: str, span: Span
+) -> Finding:
+    finding = build_finding(
+        GRAPH_KEPT,
+        f"`{name}` is kept with its graph, so that what each turn of the loop computes"
+        " is held until the loop ends",
+        span,
+        (scene.span(loop), "this loop"),
+        (span, f"`{name}.detach()` keeps the values only"),
+    )
+    return add_growth(scene, finding, loop)
 
 
 def _find_growing(scene: RehearsalContext, seen: set[Place]) -> Iterator[Finding]:
@@ -79,16 +110,7 @@ def _find_growing(scene: RehearsalContext, seen: set[Place]) -> Iterator[Finding
         for name, text, statement in find_keepers(scene, loop):
             if is_differentiated(text, statement):
                 continue
-            span = text.span(statement)
-            finding = build_finding(
-                GRAPH_KEPT,
-                f"`{name}` is kept with its graph, so that what each turn of the loop "
-                "computes is held until the loop ends",
-                span,
-                (scene.span(loop), "this loop"),
-                (span, f"`{name}.detach()` keeps the values only"),
-            )
-            yield add_growth(scene, finding, loop)
+            yield _report_keeper(scene, loop, name, text.span(statement))
             break
 
 

@@ -135,6 +135,12 @@ def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
         yield from _iter_leaves(item, deep - 1)
 
 
+def _has_graph(value: Any) -> bool:
+    """Return whether a value is a tensor that a graph leads to."""
+    own = getattr(value, "_sw", None)
+    return own is not None and own.grad_fn is not None
+
+
 def _is_array(value: Any) -> bool:
     """Return whether a value is a tensor or a numpy array."""
     own = type(value).__module__.partition(".")[0] == "numpy"
@@ -276,6 +282,7 @@ class Growing:
         self.values: dict[tuple[int, Any], int] = {}  # before it
         self.first_note = self.made_before = 0
         self.added: dict[int, int] = {}
+        self.with_graphs: dict[int, int] = {}  # turns in which a list got such tensors
         self.parts: dict[int, list[_Part] | None] = {}
         self.joined: dict[int, list[More]] = {}
         self.of_arrays = False  # not of numbers, and not of nests
@@ -312,6 +319,14 @@ class Growing:
             for name, value in self.numbers.values().items()
             if name in self.values
         }
+
+    def keeps_graphs(self, turns: int) -> bool:
+        """Return whether a list has got tensors with their graphs in so many turns."""
+        for number, count in self.added.items():
+            container = self.lists.held[number]
+            if count and _has_graph(container[-1]):
+                self.with_graphs[number] = self.with_graphs.get(number, 0) + 1
+        return any(count >= turns for count in self.with_graphs.values())
 
     def left_out(self, turns: int) -> None:
         """Account for `turns` iterations that are skipped before the next one."""

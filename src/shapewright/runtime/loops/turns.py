@@ -34,6 +34,10 @@ STEADY = 3
 """Turns with equal growth, after which later turns are assumed to grow equally."""
 
 
+TELLING = 3
+"""Turns in which a list gets tensors with their graphs, to say that they are kept."""
+
+
 class _Pattern:
     """The calls in the last iteration of a loop, and how much their shapes grew."""
 
@@ -158,9 +162,9 @@ class Turns(RunningLoop):
     def done(self) -> None:
         """End an iteration: note its kind and whether it brought anything new."""
         stage = self.stage
+        self.growing.done()
         self.count()
         self.counts.read()
-        self.growing.done()
         if len(stage.fetched) > self.fetched and stage.trained == self.trained:
             stage.facts.modes.evaluated(self.call, self.event)
 
@@ -184,6 +188,8 @@ class Turns(RunningLoop):
         kept = self.graphs.kept(self.ran)
         if kept is not None:
             stage.facts.meet("graph-kept", kept, self.place)
+        if stage.trained > self.trained and self.growing.keeps_graphs(TELLING):
+            stage.facts.meet("graphs-listed", self.place)
 
     def events(self) -> Iterator[tuple[Any, ...]]:
         """Yield the calls of the iteration, except those that made items of batches.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from itertools import combinations, permutations
+from math import isqrt
 from math import prod
 
 from shapewright.analysis.fixes.constructors import (
@@ -121,8 +122,12 @@ def suggest_transpose(
     span = text.span(node)
     tail = Span(span.file, *_get_end(owner), *_get_end(span))
     rank = len(before)
+    if "of one of the" in finding.message:
+        yield from _suggest_patches(op, text, owner, span)
+        return
     if "several samples in one row" in finding.message and rank > 2:
         yield from _suggest_row_per_sample(program, op, text, tail)
+    exact = False
     if sorted(before) == sorted(after):
         for order in permutations(range(rank)):
             if tuple(before[d] for d in order) == after and order != tuple(range(rank)):
@@ -131,6 +136,9 @@ def suggest_transpose(
                 if len(moved) == 2:
                     new = f".transpose({moved[0]}, {moved[1]})"
                 yield Fix("fits", f"`{text.at(owner)}{new}`", (Edit(tail, new),))
+                exact = True
+    if exact:
+        return
     sizes = text.at(tail).partition("(")[2]
     for source, target in ((1, rank - 1), (rank - 1, 1)) if rank == 4 else ():
         moved = [d for d in range(rank) if d != source]
@@ -161,6 +169,19 @@ def suggest_transpose(
             )
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+
+
+def _suggest_patches(
+    op: Op, text: SourceText, owner: Span, whole: Span
+) -> Iterator[Fix]:
+    """Suggest `unfold` for a view that was to cut images into square patches."""
+    channels, height, width = op.inputs[0].shape[-3:]
+    side = isqrt(op.outputs[0].shape[-1] // channels)
+    if side * side * channels != op.outputs[0].shape[-1] or height % side or width % side:
+        return
+    image = text.at(owner)
+    new = f"torch.nn.functional.unfold({image}, {side}, stride={side}).transpose(1, 2)"
+    yield Fix("fits", f"`{new}`", (Edit(whole, new),))
 
 
 def _suggest_row_per_sample(
