@@ -14,6 +14,7 @@ from shapewright.analysis.fixes.statements import (
     wrap_in_no_grad,
     write_before,
 )
+from shapewright.analysis.parameter_rows import find_parameter_rows
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     LEAF_WRITTEN,
@@ -66,7 +67,8 @@ def _find_cause(program: Program, finding: Finding) -> tuple[str, Explanation | 
     if EMPTY in messages:
         return NOTHING_TO_TRAIN, _explain_empty(program, text, node)
     if NON_LEAF in messages:
-        return NOTHING_TO_TRAIN, _explain_result(program, text, node)
+        rows = find_parameter_rows(program, text, node)
+        return NOTHING_TO_TRAIN, rows or _explain_result(program, text, node)
     if TOO_EARLY in messages or "has no attribute '_parameters'" in messages:
         return NOT_A_MODULE_YET, _explain_early(program, text, node)
     if "leaf Variable that requires grad" in messages:

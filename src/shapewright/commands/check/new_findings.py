@@ -32,6 +32,7 @@ from shapewright.analysis.mistaken_calls import (
     explain_unbuilt_class,
     suggest_built_class,
 )
+from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
@@ -138,8 +139,16 @@ class NewFindings:
             if place not in seen and misloaded.matched is None:
                 load = explain_load(span, misloaded)
                 load = replace(load, related=_collect_places(self.program, load))
+                late = find_late_layer(self.program, misloaded)
                 fixes = suggest_fixes(self.program, span, misloaded)
-                yield Reported(load, place), list(iter_options("load", 1.0, fixes))
+                options = [*iter_options("load", 1.0, fixes)]
+                if misloaded.resized:
+                    flags = suggest_flags(self.program, span, misloaded)
+                    options = [*iter_options("flag", 0.5, flags), *options]
+                if late is not None:
+                    load = late.apply(load)
+                    options = [*iter_options("definition", 1.0, late.fixes)]
+                yield Reported(load, place), options
 
     def iterate_refused(
         self, seen: set[Place], lines: set[tuple[str, int]], alone: bool
