@@ -17,3 +17,5 @@ class DataValues:
     nans: int = 0
     infinities: int = 0
     zeros: int = 0
+    highest: int | None = None
+    """The largest of whole numbers, such as class labels."""

@@ -57,6 +57,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
+from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
@@ -96,6 +97,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
+    ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("created", suggest_joined_sizes),  # a number would stand for the factor
     ("order", suggest_labels_of_views),  # a slice would leave out a view

@@ -249,3 +249,34 @@ def _find_cut_span(program: Program, cut: _Cut) -> Span | None:
         if is_same and _read_cut(program, op) == cut:
             return op.span
     return None
+
+
+def suggest_soft_targets(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest targets as they are where `one_hot` gets a row of shares for each sample,
+    as after a mixup; labels of other batches still go through it.
+    """
+    op = program.trace.ops[failure.op]
+    text_and_call = program.call_at(op.span)
+    if op.name.rpartition(".")[2] != "one_hot" or text_and_call is None:
+        return
+    target = op.inputs[0]
+    if not target.dtype.startswith("float") or len(target.shape) < 2:
+        return
+    text, call = text_and_call
+    whole: ast.expr = call
+    parent = text.parent(call)
+    outer = text.parent(parent)
+    cast = isinstance(parent, ast.Attribute) and parent.attr in ("float", "to", "type")
+    if cast and isinstance(outer, ast.Call):
+        whole = outer
+    if not call.args:
+        return
+    name = text.written(call.args[0])
+    written = join_lines(text.written(whole))
+    span = text.span(whole)
+    yield Fix("fits", f"`{name}` for `{written}`", (Edit(span, name),))
+    if isinstance(call.args[0], ast.Name):
+        new = f"{name} if {name}.is_floating_point() else {written}"
+        if not isinstance(text.parent(whole), ast.Assign | ast.Return):
+            new = f"({new})"
+        yield Fix("fits", f"`{new}`", (Edit(span, new),))

@@ -16,6 +16,8 @@ CARRYING = operators_with(
 ) | {"to"}  # fmt: skip
 FARTHEST = 10
 """Calls between labels and their count."""
+MOST_LABELS = 2_000
+"""Calls between the labels of a batch and the data, of all its items."""
 USUAL = -100
 """What losses ignore if nothing else is said; no data set has it by itself."""
 
@@ -33,6 +35,9 @@ def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
         if ignoring is None or not call.op.inputs:
             continue
         loss, label = ignoring
+        highest = _find_highest_label(scene, loss.inputs[1])
+        if highest is not None and highest < label:
+            continue
         batches = scene.program.batches
         if not _is_made_of_labels(scene, call.op.inputs[0], set(batches)):
             continue
@@ -56,6 +61,28 @@ def _find_ignoring_loss(scene: HazardContext) -> tuple[Op, int] | None:
             continue
         if not 0 <= label < shape[1]:
             return call.op, label
+    return None
+
+
+def _find_highest_label(scene: HazardContext, fact: Fact) -> int | None:
+    """Return the largest label that the data of a loss hold, or None if unknown."""
+    values = scene.program.data_values
+    highest, waiting = -1, [fact]
+    for _ in range(MOST_LABELS):
+        if not waiting:
+            return highest if highest >= 0 else None
+        item = waiting.pop()
+        known = values.get(item.tensor)
+        if known is not None and known.highest is not None:
+            highest = max(highest, known.highest)
+            continue
+        maker = scene.program.producers.get(item.tensor)
+        if maker is None or not maker.inputs:
+            return None
+        is_column = maker.name == "[]" and len(maker.inputs) == 1
+        if not is_column and maker.name.rpartition(".")[2] not in CARRYING:
+            return None
+        waiting += maker.inputs
     return None
 
 

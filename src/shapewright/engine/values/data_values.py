@@ -28,13 +28,19 @@ class _Watcher(Protocol):
 
 
 def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
-    """Return what is remarkable in data that become a tensor, or None."""
+    """Return what is remarkable in data that become a tensor, or None; of whole numbers
+    the largest.
+    """
     if not engine.looks_at_data or engine.assumptions or engine.stand_ins:
         return None
-    if not data.is_floating_point() or not FEWEST <= data.numel() <= LARGEST:
+    if not FEWEST <= data.numel() <= LARGEST:
         return None
-    if data.is_meta or data.layout is not torch.strided:
+    if data.is_meta or data.layout is not torch.strided or data.is_complex():
         return None
+    if not data.is_floating_point():
+        whole = data.dtype is not torch.bool
+        highest = int(data.detach().max()) if whole else 1
+        return DataValues(data.numel(), highest=highest)
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
     if is_finite and (lowest > 0 or highest < 0):

@@ -34,6 +34,9 @@ from shapewright.operators.needs_registry import needs
 from shapewright.operators.pointwise.needs import broadcast, into
 from shapewright.operators.promotion_and_broadcasting import FLOATING, KIND
 
+COLOURS = (3, 4)
+"""Channels of a label picture in RGB and RGBA."""
+
 
 @needs("torch.nn.functional.cross_entropy")
 def cross_entropy(
@@ -114,6 +117,16 @@ def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
     return None
 
 
+def _find_colours(have: tuple[int, ...], wanted: tuple[int, ...]) -> int | None:
+    """Return the dim of a target that counts the colours of label pictures, or None."""
+    if len(wanted) < 3 or len(have) != len(wanted) + 1:
+        return None
+    for dim in (len(have) - 1, 1):
+        if have[dim] in COLOURS and have[:dim] + have[dim + 1 :] == wanted:
+            return dim
+    return None
+
+
 def _of_layout(
     input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
 ) -> Unmet:
@@ -172,6 +185,9 @@ def _of_layout(
     same = len(have) == len(wanted) and dim is not None
     message = f"{{op}} expects class indices {text(wanted)} for {{input}} {text(shape)}"
     message += f", got {{target}} {text(have)}"
+    colours = _find_colours(have, wanted)
+    if colours is not None:
+        message += f": dim {colours} holds the {have[colours]} colours of a picture"
     return Unmet(
         TARGET_SHAPE,
         message,

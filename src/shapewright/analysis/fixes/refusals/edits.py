@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_frozen_size,
 )
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
@@ -27,6 +28,7 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_shape_owner
+from shapewright.record.ops import Fact
 
 TURNS = re.compile(
     r"\.(transpose|permute|swapaxes|movedim|mT|t\(|T\b|unsqueeze|flatten|view|reshape)"
@@ -75,15 +77,20 @@ def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
     op = program.trace.ops[failure.op]
     if kind not in ("larger", "larger?"):
         return False
-    makers = [program.producers.get(fact.tensor) for fact in op.inputs]
-    are_flat = [
-        fact.ndim == 1
-        and maker is not None
-        and maker.name.rpartition(".")[2] in FLATTENING
-        and maker.inputs[0].ndim > 1
-        for fact, maker in zip(op.inputs, makers, strict=True)
-    ]
+    are_flat = [_is_flattened(program, fact) for fact in op.inputs]
     return op.name.rpartition(".")[2] in COMPARING or (all(are_flat) and bool(are_flat))
+
+
+def _is_flattened(program: Program, fact: Fact) -> bool:
+    """Return whether a tensor with one dim had several, perhaps before arithmetic."""
+    if fact.ndim != 1:
+        return False
+    for maker in iter_first_makers(program, fact, MOST_STEPS):
+        if maker.name.rpartition(".")[2] in FLATTENING:
+            return maker.inputs[0].ndim > 1
+        if not maker.inputs or maker.inputs[0].shape != maker.outputs[0].shape:
+            return False
+    return False
 
 
 def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> bool:
