@@ -34,7 +34,7 @@ def find_late_layer(program: Program, misloaded: Misloaded) -> Explanation | Non
 
 
 def _is_built_late(text: SourceText, node: ast.AST, name: str) -> bool:
-    """Return whether a statement gives the object a layer of this name while it runs."""
+    """Return whether a statement gives its object a layer of this name in a run."""
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
         return False
     target = node.targets[0]

@@ -5,8 +5,10 @@ it stayed.
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from shapewright.analysis.early_states import find_early_state
 from shapewright.analysis.fixes.module_lists import (
     find_function,
     find_holder,
@@ -21,6 +23,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    get_called_name,
     get_dotted_name,
     get_last_line,
     get_own_attribute,
@@ -144,6 +147,14 @@ def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
     if maker is None or maker.span is None:
         return "it was never moved", []
     creation = Related(maker.span, f"it is made by `{maker.name}`")
+    early = find_early_state(program, maker)
+    if early is not None:
+        name = get_called_name(early.call)
+        why = f"`{name}` makes it of the parameters of `{early.model}`, which is moved"
+        why += f" to a device later, at line {early.moving.lineno}"
+        moved = Related(early.text.span(early.moving), f"`{early.model}` is moved here")
+        called = Related(early.text.span(early.call), f"`{name}` is called here")
+        return why, [creation, called, moved]
     attribute = find_kept_attribute(program, stray)
     if attribute is not None:
         name = f"self.{attribute[2]}"
@@ -277,10 +288,19 @@ def find_kept_attribute(
         ]
         lines = {frame.span.line for frame in stray.maker.frames}
         if any(_has_line(assignment, lines) for assignment in statements) or (
-            statements and name in stray.name
+            statements and name in stray.name and not _is_arithmetic(stray.name)
         ):
             return text, statements[-1], name
     return None
+
+
+def _is_arithmetic(name: str) -> bool:
+    """Return whether a tensor is written as a product, a sum or the like: any of its
+    operands may be the one that did not move.
+    """
+    with suppress(SyntaxError):
+        return isinstance(ast.parse(name.strip("`"), mode="eval").body, ast.BinOp)
+    return False
 
 
 def _has_line(node: ast.stmt, lines: set[int]) -> bool:

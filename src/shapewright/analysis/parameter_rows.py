@@ -39,7 +39,9 @@ def find_parameter_rows(
         f"the optimizer gets the rows of a parameter {format_shape(split)}: each is a"
         " view of it, no leaf, and cannot be optimized by itself"
     )
-    where = Related(text.span(value), f"its rows are taken here, in `{_show(text, value)}`")
+    where = Related(
+        text.span(value), f"its rows are taken here, in `{_show(text, value)}`"
+    )
     return Explanation(message, (where,), tuple(fixes))
 
 
@@ -50,9 +52,7 @@ def _show(text: SourceText, value: ast.expr) -> str:
 def _find_parameters(text: SourceText, node: ast.AST) -> ast.expr | None:
     """Return what an optimizer was given, as it was written before it got a name."""
     given = [
-        word.value
-        for word in getattr(node, "keywords", ())
-        if word.arg == "params"
+        word.value for word in getattr(node, "keywords", ()) if word.arg == "params"
     ]
     given += getattr(node, "args", ())[:1]
     if not given:

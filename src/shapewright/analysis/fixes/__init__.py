@@ -44,6 +44,7 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects
+from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.fixes.token_edits import (
     suggest_last_tokens,
     suggest_resized_embedding,
@@ -57,7 +58,6 @@ from shapewright.analysis.fixes.warnings.label_edits import (
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
-from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.optimizer_errors import find_optimizer_cause

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import islice, pairwise, product
 
+from shapewright.analysis.early_states import find_early_state, suggest_earlier_move
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.module_lists import (
     find_function,
@@ -83,6 +84,10 @@ def _suggest_move(program: Program, stray: Stray) -> Iterator[Fix]:
     if stray.path:
         yield from _suggest_for_module(program, stray)
     elif stray.maker is not None:
+        early = find_early_state(program, stray.maker)
+        if early is not None:
+            yield suggest_earlier_move(early)
+            return
         yield from _suggest_for_tensor(program, stray, stray.maker)
 
 

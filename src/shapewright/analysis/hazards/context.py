@@ -274,8 +274,7 @@ def _sends_messages(call: OperatorCall) -> bool:
     not.
     """
     return call.name in GRAPHS and any(
-        fact.shape and fact.dtype.startswith(("float", "bf"))
-        for fact in call.op.inputs
+        fact.shape and fact.dtype.startswith(("float", "bf")) for fact in call.op.inputs
     )
 
 

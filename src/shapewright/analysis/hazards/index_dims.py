@@ -36,10 +36,10 @@ def find_index_dims(scene: HazardContext) -> Iterator[Finding]:
         if choice is None or right is None:
             continue
         seen.add(call.op.span)
-        shape = call.op.inputs[0].shape
+        shape, at = call.op.inputs[0].shape, along % rank
         message = (
-            f"{scene.operation(call.op)} into {shape} runs along dim {along % rank}, and"
-            f" the indices count the {shape[right]} elements along dim {right}"
+            f"{scene.operation(call.op)} into {shape} runs along dim {at}, and the"
+            f" indices count the {shape[right]} elements along dim {right}"
         )
         why = "the indices are chosen here"
         yield scene.finding(WRONG_AXIS, call.op, message, (choice.op, why))

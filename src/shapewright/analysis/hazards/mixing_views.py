@@ -202,7 +202,7 @@ def _has_mixed_channels(block: RegroupedDims) -> bool:
 
 def _has_tokens_of_rows(block: RegroupedDims) -> bool:
     """Return whether images become tokens of a few rows of one channel each, as by
-    `view(B, 9, -1)` of (B, 3, 24, 24): a patch has all channels, and a part of each row.
+    `view(B, 9, -1)` of (B, 3, 24, 24): a patch has all channels, and parts of rows.
     """
     axes, dims = block.axes, block.dims
     if len(axes) != 3 or len(dims) != 2 or not all(axis.data for axis in axes):
@@ -223,11 +223,13 @@ def _report_tokens(scene: HazardContext, op: Op, block: RegroupedDims) -> Findin
     channels, height, width = block.axes
     rows = block.dims[1][0].size
     message = (
-        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)} moves"
-        f" no elements: each token holds {rows} whole rows of one of the"
+        f"{scene.operation(op)} of {format_shape(before)} to {format_shape(after)}"
+        f" moves no elements: each token holds {rows} whole rows of one of the"
         f" {channels.size} channels, no patch"
     )
-    why = f"cut {height.size} and {width.size} into patches and permute them to the front"
+    why = (
+        f"cut {height.size} and {width.size} into patches and permute them to the front"
+    )
     return scene.finding(VIEW_MIXES_DIMS, op, message, (op, why))
 
 

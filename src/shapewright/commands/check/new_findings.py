@@ -28,11 +28,11 @@ from shapewright.analysis.fixes.refusals import (
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
+from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.mistaken_calls import (
     explain_unbuilt_class,
     suggest_built_class,
 )
-from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions

@@ -7,8 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from itertools import combinations, permutations
-from math import isqrt
-from math import prod
+from math import isqrt, prod
 
 from shapewright.analysis.fixes.constructors import (
     change_layer_size,
@@ -177,7 +176,11 @@ def _suggest_patches(
     """Suggest `unfold` for a view that was to cut images into square patches."""
     channels, height, width = op.inputs[0].shape[-3:]
     side = isqrt(op.outputs[0].shape[-1] // channels)
-    if side * side * channels != op.outputs[0].shape[-1] or height % side or width % side:
+    if (
+        side * side * channels != op.outputs[0].shape[-1]
+        or height % side
+        or width % side
+    ):
         return
     image = text.at(owner)
     new = f"torch.nn.functional.unfold({image}, {side}, stride={side}).transpose(1, 2)"
