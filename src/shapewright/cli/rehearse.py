@@ -39,10 +39,9 @@ def add_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add(
         "--device",
-        default="cpu",
         metavar="D",
         help='the device that the script finds: cpu, cuda, mps, "H100 80GB", '
-        '"RTX 4090" ... (default: cpu)',
+        '"RTX 4090" ... (default: cpu, and then a GPU for a script that asks for one)',
     )
     add("--full-loaders", action="store_true", help="read all the data")
     add(

@@ -5,8 +5,10 @@ summarise the run.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +33,7 @@ from shapewright.commands.rehearsed_memory import (
 )
 from shapewright.commands.rehearsed_scripts import RehearsedScript, add_loop_notes
 from shapewright.commands.trace import feed_arguments
-from shapewright.findings.codes import CPU_TENSOR
+from shapewright.findings.codes import CODES, CPU_TENSOR, MIXED_DEVICES
 from shapewright.program.loop_instrumentation import with_loops_told
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def _compute_try_budget(calls: int) -> int:
 def rehearse_command(
     script: str,
     arguments: Sequence[str] = (),
-    device: str = "cpu",
+    device: str | None = None,
     timeout: float | None = None,
     full: bool = False,
     heard: Heard | None = None,
@@ -75,13 +77,17 @@ def rehearse_command(
 ) -> Report:
     """Return the findings of `shapewright rehearse`, and the story of the run.
 
-    Its memory is recorded for a GPU that is named, or as `memory` says.
+    Its memory is recorded for a GPU that is named, or as `memory` says. Without a
+    `device` the script finds a CPU; one that asks for a GPU and has no error runs once
+    more with one, for tensors that stay behind on the CPU.
     """
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.launchers import is_launch, read_launch
     from shapewright.inputs.target import parse_target
     from shapewright.runtime.named_machines import Machine, UnknownDevice
 
+    looks_at_gpu = device is None
+    device = device or "cpu"
     try:
         machine = Machine(device)
     except UnknownDevice as error:
@@ -99,7 +105,46 @@ def rehearse_command(
         parsed, arguments, device, full, files, launch, stand_ins
     )
     wanted = _Wanted(memory=is_memory_wanted(machine, memory))
-    return _check_run(script_run, script, timeout, wanted, heard)
+    report = _check_run(script_run, script, timeout, wanted, heard)
+    if looks_at_gpu and launch is None and _asks_for_gpu(script_run, report):
+        report = _add_gpu_errors(report, replace(script_run, device="cuda"), script)
+    return report
+
+
+def _asks_for_gpu(script: RehearsedScript, report: Report) -> bool:
+    """Return whether a script without errors takes a GPU where there is one, and was
+    quick.
+    """
+    from shapewright.inputs.python_files import read_source
+
+    story = report.rehearsal
+    if story is None or not report.complete or story.seconds > QUICK:
+        return False
+    if any(finding.severity == "error" for finding in report.findings):
+        return False
+    return ASKING.search(read_source(script.target.place)[0]) is not None
+
+
+def _add_gpu_errors(report: Report, script: RehearsedScript, name: str) -> Report:
+    """Return a report with the tensors that stay on the CPU where there is a GPU.
+
+    What the program prints in this second run is not shown.
+    """
+    with open(os.devnull, "w") as nowhere:
+        with redirect_stdout(nowhere), redirect_stderr(nowhere):
+            other = _check_run(script, name, GPU_SECONDS, _Wanted(devices=True))
+    errors = [
+        replace(finding, message=f"with a GPU: {finding.message}")
+        for finding in other.findings
+        if finding.code == MIXED_DEVICES
+    ]
+    return replace(report, findings=(*errors, *report.findings))
+
+
+ASKING = re.compile(r"\b(cuda|accelerator)\.is_available\(\)")
+QUICK = 10.0
+"""Seconds of a rehearsal after which it is run once more as on a GPU."""
+GPU_SECONDS = 20.0
 
 
 def check_script(
@@ -124,12 +169,14 @@ def check_script(
 class _Wanted:
     """What to report of a script: only the `first` finding, every implicit broadcast
     (`strict`), or everything without a story (`alone`); and whether its `memory` is.
+    With `devices` nothing but tensors on several devices.
     """
 
     first: bool = False
     strict: bool = False
     alone: bool = False
     memory: bool = False
+    devices: bool = False
 
 
 def _check_run(
@@ -191,7 +238,11 @@ def _check_run(
         Trying(run) as trying,
     ):
         try:
-            program = once(script.rehearsal(heard=heard, ended=ended))
+            program = once(
+                script.rehearsal(heard=heard, ended=ended, hurried=wanted.devices)
+            )
+            if wanted.devices and not _has_mixed_devices(program):
+                return Session(program, ignored=set(CODES)).report()
             seconds = time.perf_counter() - began
             limit.release()
             if _is_doubtful(program, rehearsed):
@@ -248,6 +299,11 @@ def trace_script(
             script_run.rehearsal(whole=True), request, Constructions()
         )
     return add_loop_notes(result).trace
+
+
+def _has_mixed_devices(program: Program) -> bool:
+    """Return whether a call of the run got tensors on several devices."""
+    return any(finding.code == MIXED_DEVICES for finding in program.trace.findings)
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
