@@ -381,8 +381,8 @@ def rehearse_script(
     From each loader come the first batches and the last; a loop that trains ends when
     its turns bring nothing new, with its last turn. `report.rehearsal` is the story of
     the run, `report.findings` are its errors and what is likely wrong. `device` is what
-    the script is told that it runs on: `cpu`, `cuda`, `mps`, `"H100 80GB"`; without it a
-    CPU, and once more a GPU if the script asks for one and has no error. `heard` is
+    the script is told that it runs on: `cpu`, `cuda`, `mps`, `"H100 80GB"`; without it
+    a CPU, and once more a GPU if the script asks for one and has no error. `heard` is
     given the story while it grows, with the file and line at which the run is. `data`
     says what absent files hold (``"train.npy=f32[1000, 64]"``), `assume` what the names
     of absent packages give (``"pkg.embed(x) -> f32[B, 64]"``); if `strict`, nothing may

@@ -8,7 +8,7 @@ import ast
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from shapewright.analysis.early_states import find_early_state
+from shapewright.analysis.early_states import EarlyState, find_early_state
 from shapewright.analysis.fixes.module_lists import (
     find_function,
     find_holder,
@@ -141,20 +141,15 @@ def _find_path(program: Program, maker: Op, device: str) -> str:
 
 def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
     """Return why a tensor did not move, with the places that show it."""
+    maker = stray.maker
+    early = find_early_state(program, maker) if maker is not None else None
+    if early is not None:
+        return _describe_early_state(maker, early)
     if stray.path:
         return _describe_module(program, stray)
-    maker = stray.maker
     if maker is None or maker.span is None:
         return "it was never moved", []
     creation = Related(maker.span, f"it is made by `{maker.name}`")
-    early = find_early_state(program, maker)
-    if early is not None:
-        name = get_called_name(early.call)
-        why = f"`{name}` makes it of the parameters of `{early.model}`, which is moved"
-        why += f" to a device later, at line {early.moving.lineno}"
-        moved = Related(early.text.span(early.moving), f"`{early.model}` is moved here")
-        called = Related(early.text.span(early.call), f"`{name}` is called here")
-        return why, [creation, called, moved]
     attribute = find_kept_attribute(program, stray)
     if attribute is not None:
         name = f"self.{attribute[2]}"
@@ -171,6 +166,22 @@ def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
         why = f"`{maker.name}` at line {maker.span.line} makes it without `device`"
         return why, [creation]
     return f"it comes from line {maker.span.line} and was never moved", [creation]
+
+
+def _describe_early_state(
+    maker: Op | None, state: EarlyState
+) -> tuple[str, list[Related]]:
+    """Return that a state was made of parameters before these were moved."""
+    text, name = state.text, get_called_name(state.call)
+    why = f"`{name}` makes it of the parameters of `{state.model}`, which is moved to a"
+    why += f" device later, at line {state.moving.lineno}"
+    places = [
+        Related(text.span(state.call), f"`{name}` is called here"),
+        Related(text.span(state.moving), f"`{state.model}` is moved here"),
+    ]
+    if maker is not None and maker.span is not None:
+        places.insert(0, Related(maker.span, f"it is made by `{maker.name}`"))
+    return why, places
 
 
 def _describe_module(program: Program, stray: Stray) -> tuple[str, list[Related]]:

@@ -130,9 +130,12 @@ def _add_gpu_errors(report: Report, script: RehearsedScript, name: str) -> Repor
 
     What the program prints in this second run is not shown.
     """
-    with open(os.devnull, "w") as nowhere:
-        with redirect_stdout(nowhere), redirect_stderr(nowhere):
-            other = _check_run(script, name, GPU_SECONDS, _Wanted(devices=True))
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        other = _check_run(script, name, GPU_SECONDS, _Wanted(devices=True))
     errors = [
         replace(finding, message=f"with a GPU: {finding.message}")
         for finding in other.findings

@@ -81,14 +81,14 @@ def _has_overlap(spans: list[Span]) -> bool:
 
 def _suggest_move(program: Program, stray: Stray) -> Iterator[Fix]:
     """Yield the edits that bring a tensor to the device of the others."""
-    if stray.path:
+    maker = stray.maker
+    early = find_early_state(program, maker) if maker is not None else None
+    if early is not None:
+        yield suggest_earlier_move(early)
+    elif stray.path:
         yield from _suggest_for_module(program, stray)
-    elif stray.maker is not None:
-        early = find_early_state(program, stray.maker)
-        if early is not None:
-            yield suggest_earlier_move(early)
-            return
-        yield from _suggest_for_tensor(program, stray, stray.maker)
+    elif maker is not None:
+        yield from _suggest_for_tensor(program, stray, maker)
 
 
 def _suggest_for_module(program: Program, stray: Stray) -> Iterator[Fix]:

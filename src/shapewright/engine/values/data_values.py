@@ -39,8 +39,8 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
         return None
     if not data.is_floating_point():
         whole = data.dtype is not torch.bool
-        highest = int(data.detach().max()) if whole else 1
-        return DataValues(data.numel(), highest=highest)
+        largest = int(data.detach().max()) if whole else 1
+        return DataValues(data.numel(), highest=largest)
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
     if is_finite and (lowest > 0 or highest < 0):

@@ -34,7 +34,7 @@ STEADY = 3
 """Turns with equal growth, after which later turns are assumed to grow equally."""
 
 
-TELLING = 3
+TELLING = 2
 """Turns in which a list gets tensors with their graphs, to say that they are kept."""
 
 
