@@ -130,6 +130,27 @@ FIXES = {
         f"`targets if targets.is_floating_point() else {ENCODED}`",
     ),
 }
+BLOCKS = """
+class Decoder(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        count = int({count}) - 3
+        self.fc = nn.Linear(6, 4 * 8 * 8)
+        blocks = [nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.Upsample(scale_factor=2))
+                  for _ in range(count)]
+        self.net = nn.Sequential(*blocks)
+
+    def forward(self, z):
+        return self.net(self.fc(z).view(-1, 4, 8, 8))
+
+target = torch.randn(2, 4, 64, 64)
+F.l1_loss(Decoder(64)(torch.randn(2, 6)) + target, target).backward()
+"""
+FIXES["a floor of logarithms"] = (
+    "import math\n" + BLOCKS.format(count="math.log(size) // math.log(2)"),
+    "broadcast-mismatch",
+    "`round(math.log(size) / math.log(2))`",
+)
 MOVED = """
 class Average:
     def __init__(self, model):

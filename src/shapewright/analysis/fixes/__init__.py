@@ -44,6 +44,7 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects
+from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
 from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.fixes.token_edits import (
     suggest_last_tokens,
@@ -126,6 +127,7 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         program,
         [
             *shapes,
+            *iter_options("definition", 0.4, suggest_rounded_logarithms(program)),
             *find_call_fixes(program, failure),
             *find_line_fixes(program, failure),
         ],
