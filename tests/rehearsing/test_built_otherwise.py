@@ -136,9 +136,10 @@ class Decoder(nn.Module):
         super().__init__()
         count = int({count}) - 3
         self.fc = nn.Linear(6, 4 * 8 * 8)
-        blocks = [nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.Upsample(scale_factor=2))
-                  for _ in range(count)]
-        self.net = nn.Sequential(*blocks)
+        self.net = nn.Sequential()
+        for _ in range(count):
+            self.net.append(nn.Conv2d(4, 4, 3, padding=1))
+            self.net.append(nn.Upsample(scale_factor=2))
 
     def forward(self, z):
         return self.net(self.fc(z).view(-1, 4, 8, 8))

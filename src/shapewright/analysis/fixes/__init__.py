@@ -35,6 +35,7 @@ from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
+from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -44,7 +45,6 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects
-from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
 from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.fixes.token_edits import (
     suggest_last_tokens,
