@@ -34,6 +34,7 @@ from shapewright.analysis.mistaken_calls import (
     suggest_built_class,
 )
 from shapewright.analysis.mixed_devices import explain_devices
+from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
@@ -196,6 +197,10 @@ class NewFindings:
         options = suggest_for_hazards(program, hazards)
         options += iter_options("value", 0.3, suggest_built_class(program, finding))
         options += find_fixes(program, failure)
+        limit = find_position_limit(program, failure)
+        if limit is not None:
+            finding = limit.apply(finding)
+            options = list(iter_options("definition", 0.5, limit.fixes))
         if finding.code == TORCH_ERROR:
             options = [*fix_mistaken_call(program, finding), *options]
         if finding.code == TUPLE_AS_TENSOR:
