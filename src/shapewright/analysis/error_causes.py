@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shapewright.analysis import python_errors
+from shapewright.analysis.causes_of_errors import find_error_cause
 from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.exported_sizes import explain_exported_size
-from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.missing_values import explain_missing_value
 from shapewright.analysis.mistaken_calls import explain_mistaken_call
 from shapewright.analysis.model_definitions import explain_definition
-from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_numbers import find_number_cause
 from shapewright.analysis.table_labels import explain_row_label
 from shapewright.analysis.traced_constants import explain_traced_constant
 from shapewright.analysis.unused_parameters import explain_unused_parameters
-from shapewright.findings.finding import Explanation, Finding
+from shapewright.findings.finding import Finding
 
 Explain = Callable[[Program, Finding], Finding]
 """Returns the finding with its cause, or as it is where the error is another."""
@@ -44,19 +43,6 @@ OF_ERRORS: tuple[Explain, ...] = (
 """For errors that end a run, of torch or of the program's own Python."""
 
 
-FindCause = Callable[[Program, Finding], Explanation | None]
-"""Returns the cause of an error with its edits, or None where the error is another."""
-
-CAUSES: tuple[FindCause, ...] = (
-    find_optimizer_cause,
-    find_late_attribute,
-    find_number_cause,
-)
-"""Causes that are a sentence, places and edits: `fixes` takes the edits from the same
-functions.
-"""
-
-
 def explain_refused_call(program: Program, finding: Finding) -> Finding:
     """Return the finding on a call that torch refused in its own words, with its cause
     where one is known.
@@ -74,8 +60,5 @@ def explain_error(program: Program, finding: Finding, own: bool) -> Finding:
         finding = python_errors.explain_python_error(program, finding)
     for explain in OF_ERRORS:
         finding = explain(program, finding)
-    for find in CAUSES:
-        cause = find(program, finding)
-        if cause is not None:
-            return cause.apply(finding)
-    return finding
+    cause = find_error_cause(program, finding) or find_number_cause(program, finding)
+    return cause.apply(finding) if cause is not None else finding

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from shapewright.analysis.autograd_errors import find_cause
+from shapewright.analysis.causes_of_errors import find_error_cause
 from shapewright.analysis.collated_lists import suggest_tensors
 from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.exported_sizes import suggest_dynamic_shapes
@@ -56,12 +57,10 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
 )
-from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
-from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_numbers import find_number_cause
 from shapewright.analysis.table_labels import suggest_row_positions
@@ -208,8 +207,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     of_number = find_number_cause(program, finding)
     if of_number is not None and of_number.fixes:  # others change what is computed
         return _sort_fixes(program, iter_options("number", 0.5, of_number.fixes))
-    cause = find_optimizer_cause(program, finding)
-    cause = cause or find_late_attribute(program, finding)
+    cause = find_error_cause(program, finding)
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
     own += iter_options("pattern", 0.6, suggest_patterns(program, finding))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.constructors import (
@@ -25,7 +27,12 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_dotted_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_dotted_name,
+    get_last_name,
+    get_own_attribute,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
@@ -188,10 +195,54 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
             )
             if not fixes:
                 return
-            messages.append(fixes[0].message)
-            edits |= {edit.span: edit for edit in fixes[0].edits}
+            fix = _with_layers_name(program, op, fixes[0], wanted[0])
+            messages.append(fix.message)
+            edits |= {edit.span: edit for edit in fix.edits}
         more = f" and {len(edits) - 1} more" if len(edits) > 1 else ""
         yield Fix("fits", messages[0] + more, tuple(edits.values()))
+
+
+def _with_layers_name(program: Program, op: Op, fix: Fix, count: int) -> Fix:
+    """Return a fix with `self.num_layers` for the number of layers that it writes, if
+    the object has it under a name.
+    """
+    name = _find_layers_name(program, op, count)
+    if not name:
+        return fix
+    first = re.compile(rf"(^|\(){count}\b(?!\.)")
+    edits = tuple(
+        replace(edit, text=first.sub(rf"\g<1>{name}", edit.text, count=1))
+        for edit in fix.edits
+    )
+    shown = first.sub(rf"\g<1>{name}", fix.message, count=1)
+    return replace(fix, message=shown, edits=edits)
+
+
+def _find_layers_name(program: Program, op: Op, count: int) -> str:
+    """Return the attribute that holds the number of layers of a recurrent layer."""
+    place = find_constructor(program, op.module)
+    built = program.built.get(op.module)
+    if place is None or built is None:
+        return ""
+    if dict(built.values).get("num_layers") != count:
+        return ""
+    text, call = place
+    given = [word.value for word in call.keywords if word.arg == "num_layers"]
+    given += call.args[2:3]
+    owner = text.around(call, ast.ClassDef)
+    if not given or owner is None:
+        return ""
+    if get_own_attribute(given[0]):
+        return text.written(given[0])
+    for target, value in iter_assignments(owner):
+        own = get_own_attribute(target)
+        if (
+            own
+            and isinstance(given[0], ast.Name)
+            and text.written(value) == (given[0].id)
+        ):
+            return f"self.{own}"
+    return ""
 
 
 def _find_passed_batch(

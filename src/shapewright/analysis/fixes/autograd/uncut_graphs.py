@@ -16,11 +16,16 @@ from shapewright.analysis.fixes.autograd.unconnected_parts import (
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_loss
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -219,11 +224,46 @@ def suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
         if text_and_node is None:
             continue
         text, node = text_and_node
+        earlier = _move_before_head(text, node)
+        if earlier is not None:
+            yield earlier
+            return  # else what was to stay frozen would be trained, too
         flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
         for flag in flags:
             if flag.value is False:
                 shown = text.written(node).replace("False", "True")
                 yield Fix("fits", f"`{shown}`", (Edit(text.span(flag), "True"),))
+
+
+def _move_before_head(text: SourceText, node: ast.AST) -> Fix | None:
+    """Return the fix that freezes a model before it gets a new head, if the statement
+    that freezes all of it stands below the one that gives it the head.
+    """
+    loop = text.around(node, ast.For)
+    statement: ast.stmt | None = loop
+    frozen = loop.iter if loop is not None else node
+    if loop is None:
+        statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    owner = get_receiver(frozen) if isinstance(frozen, ast.Call) else None
+    if statement is None or owner is None:
+        return None
+    model = text.written(owner)
+    heads = [
+        other
+        for other in text.nodes
+        if isinstance(other, ast.Assign)
+        and isinstance(other.targets[0], ast.Attribute | ast.Subscript)
+        and text.written(other.targets[0]).startswith((f"{model}.", f"{model}["))
+        and isinstance(other.value, ast.Call)
+        and other.lineno < statement.lineno
+        and text.parent(other) is text.parent(statement)
+    ]
+    if not heads:
+        return None
+    written = text.written(statement)
+    shown = join_lines(text.written(heads[0].targets[0]))
+    edits = (write_before(text, heads[0], written), cut_lines(text, statement))
+    return Fix("fits", f"freeze `{model}` before `{shown}` is replaced", edits)
 
 
 def suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:

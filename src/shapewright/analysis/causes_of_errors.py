@@ -1,0 +1,34 @@
+"""Causes that are a sentence, places and edits: the finding and its fixes come from the
+same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shapewright.analysis.late_attributes import find_late_attribute
+from shapewright.analysis.optimizer_errors import find_optimizer_cause
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.returned_tuples import find_returned_tuple
+from shapewright.analysis.sequential_layers import find_sequential_layer
+from shapewright.analysis.text_labels import find_text_labels
+from shapewright.analysis.transform_orders import find_transform_order
+from shapewright.findings.finding import Explanation, Finding
+
+FindCause = Callable[[Program, Finding], Explanation | None]
+"""Returns the cause of an error with its edits, or None where the error is another."""
+
+FINDERS: tuple[FindCause, ...] = (
+    find_optimizer_cause,
+    find_late_attribute,
+    find_sequential_layer,
+    find_transform_order,
+    find_text_labels,
+    find_returned_tuple,
+)
+
+
+def find_error_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return the first cause that fits an error, or None."""
+    causes = (find(program, finding) for find in FINDERS)
+    return next((cause for cause in causes if cause is not None), None)
