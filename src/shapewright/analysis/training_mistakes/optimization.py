@@ -172,6 +172,14 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
             "batch norm statistics include this data",
             scene.span(met.place),
         )
+    for met in scene.observations("loaded-in-training"):
+        yield build_finding(
+            EVALUATED_IN_TRAINING_MODE,
+            f"`{met.name}` is loaded and used in training mode: its dropout is active,"
+            " and its batch norm takes the statistics of this data",
+            scene.span(met.place),
+            (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
+        )
 
 
 ADDS = operators_with("adds_terms")

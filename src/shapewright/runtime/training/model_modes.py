@@ -127,6 +127,9 @@ class Modes:
         self.taught: set[str] = set()  # names of all models that were
         self.in_training: set[int] = set()  # calls of models in that mode
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
+        self.loaded: dict[int, Place] = {}  # modules with weights of a file
+        self.chosen: set[int] = set()  # modules on which `train()` or `eval()` was called
+        self.used_as_loaded: dict[int, tuple[Place, Place, str]] = {}
         self.call = 0
         self.evaluations = _Evaluations(run.engine)
 
@@ -166,9 +169,25 @@ class Modes:
             root = self.run.calls.alive.get(call.key)
             if root is not None and root.training:
                 self.in_training.add(call.index)
+                self._look_at_loaded(call, root)
+
+    def _look_at_loaded(self, call: Any, root: nn.Module) -> None:
+        """Note a call without gradients of a model that is as it was loaded."""
+        loaded = self.loaded.get(id(root))
+        if loaded is None or id(root) in self.chosen or call.key in self.used_as_loaded:
+            return
+        line = get_site_line(call.site[0]) if call.site else None
+        if line is None or torch.is_grad_enabled() or not _has_modal_layer(root):
+            return
+        self.used_as_loaded[call.key] = line, loaded, call.name
+
+    def note_load(self, module: nn.Module) -> None:
+        """Note that a module got weights that no model of the run holds."""
+        self.loaded.setdefault(id(module), self.run.here())
 
     def mode(self, module: Any, training: bool) -> None:
         """Note a call of `train()` or `eval()`."""
+        self.chosen.add(id(module))
         if not training:
             self.ended[id(module)] = self.run.here()
 
@@ -194,6 +213,12 @@ class Modes:
                 self.evaluations.add(evaluated, grads, event)
             else:
                 self.meet("evaluated-in-training", line, None, call.name)
+
+    def look_at_loaded(self) -> None:
+        """Report models that are loaded, never trained, and used in training mode."""
+        for key, (line, loaded, name) in self.used_as_loaded.items():
+            if key not in self.trained:
+                self.meet("loaded-in-training", line, loaded, name)
 
     def iter_unreached(self) -> Iterator[_Evaluated]:
         """Yield evaluations in training mode of models that are trained elsewhere."""

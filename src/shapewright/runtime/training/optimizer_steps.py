@@ -386,6 +386,12 @@ class _States:
         ):
             stage.facts.meet("state-not-copied", taken[0][0], stage.here(), name)
 
+    def is_of_model(self, state: Any) -> bool:
+        """Return whether a state dict is one that a model of this run has given out."""
+        tensors = state.values() if isinstance(state, dict) else ()
+        numbers = [getattr(getattr(t, "_sw", None), "number", None) for t in tensors]
+        return any(number in self.taken for number in numbers)
+
     def trained(
         self, module: nn.Module, state: Any
     ) -> Iterator[tuple[int, Any, torch.Tensor]]:
@@ -449,6 +455,8 @@ def _make_load_state_dict(states: _States) -> Callable[[Any], Any]:
         ) -> Any:
             states.load(self, state_dict)
             states.stage.facts.statistics.note_load(self)
+            if not states.is_of_model(state_dict):
+                states.stage.facts.modes.note_load(self)
             return original(self, state_dict, *args, **kwargs)
 
         return load_state_dict

@@ -297,6 +297,7 @@ class Facts:
         self.statistics.look_at_frozen()
         stepped = {key for watched in self.watched for key in watched.held}
         self.statistics.look_at_copies({*stepped, *self.had})
+        self.modes.look_at_loaded()
         for evaluation in self.modes.iter_unreached():
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()

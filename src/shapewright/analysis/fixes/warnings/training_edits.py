@@ -20,7 +20,12 @@ from shapewright.analysis.fixes.warnings.schedule_edits import suggest_added_gro
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_last_line
 from shapewright.program.unread_counts import find_unread_counts
 
@@ -188,6 +193,15 @@ def suggest_mode(
     """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
     method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
     called = node if isinstance(node, ast.Call) else None
+    for place in finding.related if "is loaded and used" in finding.message else ():
+        text_and_call = program.call_at(place.span)
+        owner = get_receiver(text_and_call[1]) if text_and_call is not None else None
+        if text_and_call is not None and owner is not None:
+            where, load = text_and_call
+            new = f"{where.written(owner)}.eval()"
+            edit = write_after(where, where.statement_of(load), new)
+            yield Fix("fits", f"`{new}`", (edit,))
+            return
     names = _find_owners(text, "parameters") + _find_owners(text, "eval")
     if called is not None and isinstance(called.func, ast.Name):
         names.insert(0, called.func.id)
