@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
     is_before_optimizers,
 )
+from shapewright.analysis.training_mistakes.new_leaves import find_new_leaf
 from shapewright.findings.codes import (
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
@@ -203,7 +204,12 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         many = len(group.never)
         first = scene.built(group.never[0])
         optimizer = scene.span(group.built, group.name)
-        block = _find_block_around(scene, layers) if many == group.parameters else None
+        whole = many == group.parameters
+        leaf = find_new_leaf(scene, group) if whole else None
+        if leaf is not None:
+            yield leaf
+            continue
+        block = _find_block_around(scene, layers) if whole else None
         if block is not None:
             words, place = block
             yield build_finding(

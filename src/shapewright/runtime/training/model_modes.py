@@ -128,7 +128,9 @@ class Modes:
         self.in_training: set[int] = set()  # calls of models in that mode
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
         self.loaded: dict[int, Place] = {}  # modules with weights of a file
-        self.chosen: set[int] = set()  # modules on which `train()` or `eval()` was called
+        self.chosen: set[int] = (
+            set()
+        )  # modules on which `train()` or `eval()` was called
         self.used_as_loaded: dict[int, tuple[Place, Place, str]] = {}
         self.call = 0
         self.evaluations = _Evaluations(run.engine)

@@ -164,3 +164,46 @@ def _find_related_statement(
             node = place[1]
             return node if isinstance(node, ast.stmt) else text.statement_of(node)
     return None
+
+
+KEEPING = frozenset({"data"})
+WITHOUT_GRAPH = frozenset({"detach", "item", "cpu", "numpy", "clone", "requires_grad_"})
+
+
+def suggest_loss_with_graph(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `loss` for `Variable(loss.data, requires_grad=True)`."""
+    for place in finding.related if "without the graph" in finding.message else ():
+        text_and_node = program.node(place.span)
+        if text_and_node is None:
+            continue
+        where, whole = text_and_node
+        for around in where.outwards(whole):
+            is_wrapper = isinstance(around, ast.Call) or _is_of_graphless(around)
+            if not is_wrapper or not isinstance(around, ast.expr):
+                break
+            whole = around
+        inner = _strip_graphless(whole) if isinstance(whole, ast.expr) else None
+        if inner is not None and inner is not whole:
+            new = where.written(inner)
+            message = f"`{new}` for `{join_lines(where.written(whole))}`"
+            yield Fix("fits", message, (Edit(where.span(whole), new),))
+
+
+def _is_of_graphless(node: ast.AST) -> bool:
+    """Return whether a node is `x.data` or the name of a method that leaves a graph."""
+    return isinstance(node, ast.Attribute) and node.attr in KEEPING | WITHOUT_GRAPH
+
+
+def _strip_graphless(node: ast.expr) -> ast.expr | None:
+    """Return what a new leaf was made of: `loss` of `torch.tensor(loss.item())`."""
+    while True:
+        if _is_of_graphless(node):
+            node = node.value  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Call) and _is_of_graphless(node.func):
+            node = node.func.value  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Call) and len(node.args) == 1:
+            node = node.args[0]
+        else:
+            return node if isinstance(node, ast.Name | ast.Attribute) else None
