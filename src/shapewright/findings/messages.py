@@ -147,6 +147,17 @@ MESSAGES = (
         "permuted-dims",
     ),
     _Message(r"Number of dimensions of repeat dims", "repeat-counts"),
+    _Message(r"(?:self|mat2|batch[12]) must be a (?:matrix|3D tensor)", "wrong-rank"),
+    _Message(
+        r"one_hot is only applicable to index tensor of type LongTensor",
+        "dtype-mismatch",
+    ),
+    _Message(
+        r"For 1D input, 1D target must have size 1, but got target size: (?P<n>\d+)",
+        "target-shape",
+        "The predictions have one dim, which counts classes then: the batch is missing, "
+        "or it was squeezed away beside {n} targets.",
+    ),
     _Message(
         r"Sizes of tensors must match except in dimension (?P<dim>\d+)\. "
         r"(?:Expected size (?P<needs>\d+) but got size (?P<got>\d+) for tensor number "

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from shapewright.analysis.autograd_errors import find_cause
-from shapewright.analysis.causes_of_errors import find_error_cause
 from shapewright.analysis.collated_lists import suggest_tensors
 from shapewright.analysis.einops_errors import suggest_patterns
 from shapewright.analysis.exported_sizes import suggest_dynamic_shapes
@@ -204,6 +203,8 @@ OF_PLACES = ("IndexError", "KeyError")
 
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
+    from shapewright.analysis.causes_of_errors import find_error_cause  # as it edits
+
     of_number = find_number_cause(program, finding)
     if of_number is not None and of_number.fixes:  # others change what is computed
         return _sort_fixes(program, iter_options("number", 0.5, of_number.fixes))
