@@ -702,6 +702,12 @@ SAMPLER_WEIGHTS = _mistake("sampler-weights",
 UNUSED_SPLIT = _mistake("unused-split",
     "training on a whole data set, with the part that is evaluated",
     "the part for training in its loader")
+FITTED_ANEW = _mistake("fitted-anew",
+    "a scaler that is fitted on the data for training, and on the test data again",
+    "`scaler.transform(x_test)`")
+UNEQUAL_TRANSFORMS = _mistake("unequal-transforms",
+    "transforms for training and for evaluation of which one lacks `Normalize`",
+    "the same `Normalize` at the end of both")
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
     "`sample = (sample - mean) / std`, or `sample.clone()` first")

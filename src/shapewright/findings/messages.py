@@ -155,7 +155,7 @@ MESSAGES = (
     _Message(
         r"For 1D input, 1D target must have size 1, but got target size: (?P<n>\d+)",
         "target-shape",
-        "The predictions have one dim, which counts classes then: the batch is missing, "
+        "The predictions have one dim, which counts classes: the batch is missing, "
         "or it was squeezed away beside {n} targets.",
     ),
     _Message(

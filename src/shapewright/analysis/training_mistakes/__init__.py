@@ -32,6 +32,7 @@ from shapewright.analysis.training_mistakes import out_of_memory as out_of_memor
 from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
+from shapewright.analysis.training_mistakes import preparations as preparations
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
 from shapewright.analysis.training_mistakes import schedules as schedules

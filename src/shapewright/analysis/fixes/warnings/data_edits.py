@@ -212,3 +212,42 @@ def suggest_one_seed(
         written = " and ".join(f"`{join_lines(text.written(part))}`" for part in seeds)
         edits = tuple(cut_lines(text, part) for part in seeds)
         yield Fix("fits", f"{written} left out", edits)
+
+
+def suggest_fitted_scaler(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `transform` for the second `fit_transform` of a scaler."""
+    func = node.func if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and isinstance(func, ast.Attribute):
+        if func.attr != "fit_transform":
+            return
+        written = text.written(node)
+        new = f"{text.written(func.value)}.transform"
+        shown = written.replace(".fit_transform", ".transform", 1)
+        edit = Edit(text.span(func), new)
+        yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+
+
+def suggest_normalize(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the `Normalize` of one transform at the end of the other."""
+    items = _list_transforms(node)
+    for place in finding.related:
+        other = program.call_at(place.span)
+        norms = [
+            item
+            for item in (_list_transforms(other[1]) if other is not None else [])
+            if get_called_name(item) == "Normalize"
+        ]
+        if other is not None and norms and items:
+            new = other[0].written(norms[0])
+            edit = Edit(text.span(items[-1]).end, f", {new}")
+            yield Fix("fits", f"`{join_lines(new)}` at its end", (edit,))
+
+
+def _list_transforms(node: ast.AST) -> list[ast.expr]:
+    """Return the transforms in a `Compose`."""
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return first.elts if isinstance(first, ast.List) else []

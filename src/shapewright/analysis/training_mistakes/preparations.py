@@ -1,0 +1,148 @@
+"""Find data for training and for evaluation that are prepared in two ways: a scaler
+that is fitted anew on the test data, a `Normalize` that one of two transforms has.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import FITTED_ANEW, UNEQUAL_TRANSFORMS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.spans import is_installed
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+
+EVALUATED = re.compile(
+    r"(^|_)(te|test|val|valid|validation|eval|dev|infer)(_|\d|$)", re.I
+)
+TRAINED = re.compile(r"(^|_)(tr|train|training|aug\w*|fit)(_|\d|$)", re.I)
+FITTING = frozenset({"fit_transform", "fit"})
+MAKING = frozenset({"ToTensor", "PILToTensor", "ToImage", "ToTensorV2"})
+
+
+def _iter_texts(scene: RehearsalContext) -> Iterator[SourceText]:
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        if text is not None and not is_installed(file):
+            yield text
+
+
+# -- scalers ---------------------------------------------------------------------------
+
+
+@looks_for(FITTED_ANEW)
+def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find scalers that are fitted on the data for training, and on others again."""
+    for text in _iter_texts(scene):
+        first: dict[tuple[ast.AST | None, str], ast.Call] = {}
+        for call in _list_calls(text, FITTING):
+            owner = get_receiver(call)
+            alone = len(call.args) == 1 and not call.keywords  # no labels to learn
+            if owner is None or not alone:
+                continue
+            scope = text.around(call, *FUNCTIONS)
+            written = text.written(owner)
+            earlier = first.setdefault((scope, written), call)
+            if earlier is call or _is_built_between(text, written, earlier, call):
+                first[scope, written] = call
+                continue
+            trained, tested = (_name_data(text, c) for c in (earlier, call))
+            if EVALUATED.search(tested) and not EVALUATED.search(trained):
+                yield build_finding(
+                    FITTED_ANEW,
+                    f"`{written}` is fitted again, on `{tested}`: the model is trained"
+                    " on values of one scale and evaluated on those of another",
+                    text.span(call),
+                    (text.span(earlier), f"it is fitted on `{trained}` here"),
+                )
+
+
+def _list_calls(text: SourceText, names: frozenset[str]) -> list[ast.Call]:
+    calls = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) in names
+    ]
+    return sorted(calls, key=lambda call: (call.lineno, call.col_offset))
+
+
+def _name_data(text: SourceText, call: ast.Call) -> str:
+    """Return the name of what a scaler is fitted on."""
+    names = [node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)]
+    marked = [name for name in names if EVALUATED.search(name)]
+    return (marked or names or [text.written(call.args[0])])[0]
+
+
+def _is_built_between(
+    text: SourceText, name: str, first: ast.Call, second: ast.Call
+) -> bool:
+    """Return whether a name is given another object between two calls."""
+    return any(
+        isinstance(node, ast.Assign)
+        and first.lineno < node.lineno <= second.lineno
+        and any(text.written(target) == name for target in node.targets)
+        for node in text.nodes
+    )
+
+
+# -- transforms ------------------------------------------------------------------------
+
+
+@looks_for(UNEQUAL_TRANSFORMS)
+def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find transforms of the two parts of the data of which one lacks `Normalize`."""
+    for text in _iter_texts(scene):
+        with_norm: dict[str, ast.Call] = {}
+        without: dict[str, ast.Call] = {}
+        for call in _list_calls(text, frozenset({"Compose"})):
+            steps = _list_steps(call)
+            name = _find_name(text, call)
+            if not name or not set(steps) & MAKING:
+                continue
+            (with_norm if "Normalize" in steps else without)[name] = call
+        for name, call in without.items():
+            other = _find_counterpart(name, with_norm)
+            if other is not None:
+                yield build_finding(
+                    UNEQUAL_TRANSFORMS,
+                    f"`{name}` has no `Normalize`, as `{other}` has: the model is"
+                    " trained on values of one scale and evaluated on those of another",
+                    text.span(call),
+                    (text.span(with_norm[other]), f"`{other}` normalizes here"),
+                )
+
+
+def _list_steps(call: ast.Call) -> list[str]:
+    """Return the names of the transforms in a `Compose`."""
+    items = (
+        call.args[0].elts if call.args and isinstance(call.args[0], ast.List) else []
+    )
+    return [get_called_name(item) for item in items]
+
+
+def _find_name(text: SourceText, call: ast.Call) -> str:
+    """Return the name or the key that a `Compose` is given."""
+    parent = text.parent(call)
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        return parent.targets[0].id
+    if isinstance(parent, ast.Dict):
+        place = parent.values.index(call)
+        key = parent.keys[place]
+        return str(key.value) if isinstance(key, ast.Constant) else ""
+    return ""
+
+
+def _find_counterpart(name: str, others: dict[str, ast.Call]) -> str | None:
+    """Return the transform of the other part of the data: `train_tf` for `val_tf`."""
+    mine, theirs = (EVALUATED, TRAINED)
+    if TRAINED.search(name):
+        mine, theirs = TRAINED, EVALUATED
+    if not mine.search(name):
+        return None
+    return next((other for other in others if theirs.search(other)), None)
