@@ -29,6 +29,7 @@ CODES = (
     "arrays-broadcast", "state-dropped", "rate-as-factor",
     "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",
     "fitted-anew", "unequal-transforms",
+    "size-attribute-set",
 )  # fmt: skip
 
 RAISES = {

@@ -678,6 +678,9 @@ COUNT_NOT_RESET = _mistake("count-not-reset",
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
     "`requires_grad` misspelt, or set on a module: nothing is frozen",
     "`module.requires_grad_(False)`")
+SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
+    "`out_features` or another size that is set on a layer: its weight stays",
+    "a new layer in its place: `model.fc = nn.Linear(512, 3)`")
 GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
     "`create_graph=True`")

@@ -41,7 +41,7 @@ def suggest_layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
         message = f"`{name[:-2]}{dims}` for `{name}`"
         yield Fix("fits", message, (Edit(place, dims),))
     for own in calls[:MOST_CALLS]:
-        new = f"{_get_owner(text)}.{kind[:-2]}{dims}"
+        new = f"{get_nn_name(text)}.{kind[:-2]}{dims}"
         message = f"`{new}` for `{text.written(own.func)}`"
         if len(calls) > 1:
             message += f" at line {own.lineno}"
@@ -60,7 +60,7 @@ def _find_calls(text: SourceText, function: ast.FunctionDef) -> list[ast.Call]:
     ]
 
 
-def _get_owner(text: SourceText) -> str:
+def get_nn_name(text: SourceText) -> str:
     """Return how the program names `torch.nn`."""
     for node in text.nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -147,6 +147,7 @@ class RehearsalState(ProgramRun):
         """Note that a call of a module returned."""
         self.facts.modes.called(call)
         self.facts.statistics.called(call, self.steps)
+        self.facts.layer_sizes.called(call)
         self.gradients.called(call, out)
 
     def is_one_step(self) -> bool:

@@ -14,6 +14,7 @@ from shapewright.record.report import Observation, Optimized, Outside, Place, Tr
 from shapewright.runtime.training.data_sets import DataFacts
 from shapewright.runtime.training.gradient_clipping import Clippings, Gradient
 from shapewright.runtime.training.idle_steps import Blocks
+from shapewright.runtime.training.layer_sizes import LayerSizes
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.norm_statistics import NormStatistics
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
@@ -80,6 +81,7 @@ class Facts:
         self.orders = SamplerEpochs(self)
         self.data = DataFacts(run, self.meet, self.orders)
         self.statistics = NormStatistics(run, self.meet)
+        self.layer_sizes = LayerSizes(run, self.meet)
         self.scaled = ScaledLosses(run, self.meet)
         self.schedulers = Schedulers(self)
         self.thawed = ThawedParameters(run)

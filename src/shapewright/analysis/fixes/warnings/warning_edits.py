@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_sign,
     suggest_unshifted_labels,
 )
+from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -218,6 +219,7 @@ from shapewright.findings.codes import (
     SHIFTED_TWICE,
     SHUFFLED_ORDER,
     SINGLE_CLASS,
+    SIZE_ATTRIBUTE_SET,
     STATE_DROPPED,
     STATE_NOT_COPIED,
     STATE_NOT_RESUMED,
@@ -365,6 +367,7 @@ WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
     NOT_IN_OPTIMIZER: suggest_registration,
     PARAMETER_REPEATED: suggest_each_once,
