@@ -67,6 +67,15 @@ class Reader(nn.Module):
 """
 MODEL = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
 AROUND = {
+    "float-mask": (
+        "model = nn.Embedding(vocab, 8)\n"
+        "layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)\n"
+        "encoder = nn.TransformerEncoder(layer, 1)\n"
+        "parameters = [*model.parameters(), *encoder.parameters()]\n"
+        "optimizer = torch.optim.SGD(parameters, lr=0.1)\n",
+        "",
+        "loss = out.square().sum()\n",
+    ),
     "weak-mask": (
         "model = nn.Embedding(vocab, 8)\n" + MODEL,
         "q = k = model(tokens)\nmask = mask[:, None]\n",

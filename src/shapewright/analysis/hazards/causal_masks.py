@@ -70,7 +70,7 @@ def find_true_offsets(scene: HazardContext, fact: Fact) -> _TrueOffsets | None:
             return None
         name, first = call.name, call.op.inputs[0]
         if name in TRIANGLES:
-            offsets = _find_triangle(scene, call) if _is_ones(scene, first) else None
+            offsets = _find_triangle(scene, call) if is_ones(scene, first) else None
             break
         if name in ("<", "<=", ">", ">=", "lt", "le", "gt", "ge"):
             offsets = _find_comparison(scene, call)
@@ -116,7 +116,7 @@ def _is_corner(call: OperatorCall) -> bool:
     return all(item.startswith(":") for item in cuts) and len(cuts) == 2
 
 
-def _is_ones(scene: HazardContext, fact: Fact) -> bool:
+def is_ones(scene: HazardContext, fact: Fact) -> bool:
     """Return whether a tensor is all ones, as `tril` and `triu` need for a mask."""
     maker = scene.program.producers.get(fact.tensor)
     if maker is None:
@@ -127,7 +127,7 @@ def _is_ones(scene: HazardContext, fact: Fact) -> bool:
     if name == "full":
         value = _get_full_value(maker)
         return value is True or value == 1
-    return name in PLAIN and bool(maker.inputs) and _is_ones(scene, maker.inputs[0])
+    return name in PLAIN and bool(maker.inputs) and is_ones(scene, maker.inputs[0])
 
 
 def _get_full_value(maker: Op) -> object:

@@ -40,7 +40,7 @@ def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
         if number is None or not SMALLEST < number < -SMALLEST:
             continue
         scores = _get_scores(scene, call)
-        if scores is None or not _is_product(scene, scores):
+        if scores is None or not is_product(scene, scores):
             continue
         mask = call.op.inputs[0 if call.name == "where" else 1]
         if any(
@@ -185,7 +185,7 @@ def _get_scores(scene: HazardContext, call: OperatorCall) -> Fact | None:
     return next((f for f in floats if _get_constant(scene, f) is None), None)
 
 
-def _is_product(scene: HazardContext, fact: Fact) -> bool:
+def is_product(scene: HazardContext, fact: Fact) -> bool:
     """Return whether scores are a product of two tensors, or one number of a layer
     for each place, perhaps scaled.
     """

@@ -38,6 +38,9 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_other_axis,
     suggest_other_dim,
 )
+from shapewright.analysis.fixes.warnings.float_mask_edits import (
+    suggest_mask_of_truths,
+)
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_cloned_targets,
     suggest_ignored_padding,
@@ -166,6 +169,7 @@ from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FITTED_ANEW,
     FLAG_WITHOUT_EFFECT,
+    FLOAT_MASK,
     FOCAL_ON_MEAN,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
@@ -303,6 +307,7 @@ WAYS: dict[str, Suggest] = {
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: suggest_mask_changes,
     WEAK_MASK: suggest_fill,
+    FLOAT_MASK: suggest_mask_of_truths,
     FOCAL_ON_MEAN: suggest_unreduced_loss,
     MIXED_REDUCTIONS: suggest_sum,
     WRAPPED_DIFFERENCE: suggest_signed_operands,

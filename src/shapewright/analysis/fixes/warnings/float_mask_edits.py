@@ -1,0 +1,98 @@
+"""Edits that make masks of truths of masks of numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+CASTS = operators_with("keeps_elements") | {"to"}
+TIGHT = ast.Name | ast.Call | ast.Attribute | ast.Subscript
+OPPOSITES: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=",
+    ast.LtE: ">",
+}  # fmt: skip
+
+
+def suggest_mask_of_truths(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the truths that a mask of numbers was made of."""
+    hides = "to be hidden" in finding.message
+    is_known = hides or "to be seen" in finding.message
+    words = [related.message for related in finding.related]
+    place = program.node(finding.related[0].span)
+    if any("added to" in word for word in words):
+        if isinstance(node, ast.BinOp):
+            yield from _suggest_fill(text, node, hides)
+        return
+    shows = any("key is seen" in word for word in words)
+    is_same = not is_known or hides != shows
+    where, maker = place if place is not None else (text, None)
+    if isinstance(maker, ast.expr):
+        for new in _iter_truths(where, maker, is_same):
+            shown = new
+            if isinstance(
+                where.parent(maker), ast.Attribute | ast.Subscript | ast.BinOp
+            ):
+                new = new if new.endswith(")") else f"({new})"
+            yield Fix("fits", f"`{join_lines(shown)}`", (Edit(where.span(maker), new),))
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        if word.arg is not None and "mask" in word.arg:
+            new = _write_truths(text, word.value, is_same)
+            fix = Fix(
+                "fits", f"`{word.arg}={new}`", (Edit(text.span(word.value), new),)
+            )
+            yield fix
+
+
+def _iter_truths(text: SourceText, node: ast.expr, is_same: bool) -> Iterator[str]:
+    """Yield how the truths of a mask of numbers may be written, or their opposite."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        owner = node.func.value
+        if get_called_name(node) in CASTS:
+            if is_same:
+                yield text.written(owner)
+            else:
+                yield from _iter_opposites(text, owner)
+            yield _write_truths(text, owner, is_same)
+            return
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        yield _write_truths(text, node.right, not is_same)
+        return
+    yield _write_truths(text, node, is_same)
+
+
+def _iter_opposites(text: SourceText, node: ast.expr) -> Iterator[str]:
+    """Yield how the opposite of some truths may be written."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        yield text.written(node.operand)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        sign = OPPOSITES.get(type(node.ops[0]))
+        if sign is not None:
+            left, right = text.written(node.left), text.written(node.comparators[0])
+            yield f"{left} {sign} {right}"
+    elif isinstance(node, TIGHT):
+        yield f"~{text.written(node)}"
+
+
+def _write_truths(text: SourceText, node: ast.expr, is_same: bool) -> str:
+    """Write where numbers are 1, or with `is_same` false, where they are 0."""
+    written = text.written(node)
+    written = written if isinstance(node, TIGHT) else f"({written})"
+    return f"{written}.bool()" if is_same else f"{written} == 0"
+
+
+def _suggest_fill(text: SourceText, node: ast.BinOp, hides: bool) -> Iterator[Fix]:
+    """Suggest `scores.masked_fill(mask == 0, float("-inf"))` for `scores + mask`."""
+    for scores, mask in ((node.left, node.right), (node.right, node.left)):
+        written = text.written(scores)
+        written = written if isinstance(scores, TIGHT) else f"({written})"
+        truths = _write_truths(text, mask, hides)
+        new = f'{written}.masked_fill({truths}, float("-inf"))'
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
