@@ -670,7 +670,7 @@ COUNT_OVER_BATCHES = _mistake("count-over-batches",
     "correct answers divided by the number of batches, or by a fixed batch size",
     "divide by the number of samples")
 MEAN_OF_MEANS = _mistake("mean-of-means",
-    "an accuracy averaged over batches of which the last is smaller",
+    "an accuracy averaged over batches of which the last is smaller, or `exp(loss)`",
     "add up the correct answers, divide by the number of samples")
 COUNT_NOT_READ = _mistake("count-not-read",
     "a count that is never read: another loop's count stands in its place",

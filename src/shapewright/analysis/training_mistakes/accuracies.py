@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     StoryLoop,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.curved_means import find_curved_means
 from shapewright.analysis.training_mistakes.loss_averages import (
     get_addition,
     is_same,
@@ -34,8 +35,9 @@ MATCHES = frozenset({"eq", "equal"})
 @looks_for(COUNT_OVER_BATCHES, MEAN_OF_MEANS)
 def find_wrong_accuracies(scene: RehearsalContext) -> Iterator[Finding]:
     """Find sums of correct answers divided by the number of batches, and means of
-    batches that are not equally large.
+    batches that are not equally large, or of what is not linear in the samples.
     """
+    yield from find_curved_means(scene)
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
         place = loop.moment.file, loop.moment.line

@@ -46,7 +46,7 @@ def _find_sample_division(
         if _find_mean(scene, text, loop.node, added) is None:
             continue
         for place, divided, divisor in iter_divisions(text, loop.node):
-            same = _is_sum_of(divided, total) if is_list else is_same(divided, total)
+            same = is_sum_of(divided, total) if is_list else is_same(divided, total)
             if not same or is_set_between(text, loop.node, total, place):
                 continue
             if _is_sample_count(text, divisor, place, (loop.node, node)):
@@ -117,14 +117,14 @@ def is_same(node: ast.expr, total: str) -> bool:
     return ast.unparse(node) == total
 
 
-def _is_sum_of(node: ast.expr, total: str) -> bool:
+def is_sum_of(node: ast.expr, total: str) -> bool:
     """Return whether a node is the sum of a list: `sum(losses)`,
     `torch.stack(losses).sum()`.
     """
     if not isinstance(node, ast.Call):
         return False
     if get_called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
-        return _is_sum_of(node.func.value, total)
+        return is_sum_of(node.func.value, total)
     if get_called_name(node) not in ("sum", "fsum"):
         return False
     if node.args:
@@ -173,16 +173,16 @@ def _find_mean(
                 loss = value
     elif isinstance(inner, ast.Call):
         loss = inner
-    return loss if loss is not None and _is_mean(scene, text, loss) else None
+    return loss if loss is not None and is_mean_loss_at(scene, text, loss) else None
 
 
 VALUES = operators_with("leaves_graph")
 
 
-def _is_mean(scene: RehearsalContext, text: SourceText, loss: ast.expr) -> bool:
+def is_mean_loss_at(scene: RehearsalContext, text: SourceText, loss: ast.expr) -> bool:
     """Return whether a call is one of torch's losses with mean reduction."""
     if isinstance(loss, ast.BinOp) and isinstance(loss.op, ast.Add):
-        return _is_mean(scene, text, loss.left)
+        return is_mean_loss_at(scene, text, loss.left)
     if not isinstance(loss, ast.Call):
         return False
     lines = range(loss.lineno, get_last_line(loss) + 1)

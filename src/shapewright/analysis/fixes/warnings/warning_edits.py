@@ -67,6 +67,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_two_letters,
     suggest_unreduced_loss,
 )
+from shapewright.analysis.fixes.warnings.mean_edits import suggest_curve_of_mean
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_later_load,
@@ -349,7 +350,7 @@ WAYS: dict[str, Suggest] = {
     NEVER_STEPPED: suggest_step,
     COUNT_NOT_READ: suggest_own_counts,
     COUNT_OVER_BATCHES: suggest_count_of_samples,
-    MEAN_OF_MEANS: suggest_count_of_samples,
+    MEAN_OF_MEANS: _combine(suggest_curve_of_mean, suggest_count_of_samples),
     LAST_STEP: suggest_last_states,
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
