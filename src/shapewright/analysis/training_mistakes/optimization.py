@@ -7,6 +7,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.accumulated_gradients import (
+    find_lost_remainders,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -90,9 +93,10 @@ def _iter_kind(moment: Moment, kind: str) -> Iterator[Moment]:
 @looks_for(GRADIENTS_CLEARED_UNUSED)
 def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
-    if not any(optimizer.stepped for optimizer in scene.training.optimizers):
-        return
-    for met in scene.observations("cleared-unused"):
+    is_stepped = any(optimizer.stepped for optimizer in scene.training.optimizers)
+    if not is_stepped or not any(scene.observations("cleared-unused")):
+        yield from find_lost_remainders(scene)
+    for met in scene.observations("cleared-unused") if is_stepped else ():
         if met.name and _is_stepped(scene, met):
             continue  # under a condition that did not come
         if _is_in_optimizer(scene, met.place):

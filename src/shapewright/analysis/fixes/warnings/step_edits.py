@@ -207,3 +207,21 @@ def _strip_graphless(node: ast.expr) -> ast.expr | None:
             node = node.args[0]
         else:
             return node if isinstance(node, ast.Name | ast.Attribute) else None
+def suggest_no_clearing(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave out a clearing before which gradients of earlier batches wait
+    for a step, where another one follows that step.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.Expr) or not finding.related:
+        return
+    written = text.written(statement)
+    is_above = statement.lineno < finding.related[0].span.line
+    others = [
+        call
+        for call in text.nodes
+        if get_called_name(call) == "zero_grad" and call is not statement.value
+    ]
+    if is_above and others:
+        yield Fix("fits", f"leave out `{written}`", (cut_lines(text, statement),))
