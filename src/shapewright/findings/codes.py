@@ -465,6 +465,9 @@ COMPARED_SCORES = _hazard("compared-scores",
 PAIRED_ROWS = _hazard("paired-rows",
     "predictions in another order than their targets: flattened, or sorted by length",
     "`transpose` before one of the two is flattened")
+PADDED_LAST_STEP = _hazard("padded-last-step",
+    "the last step of padded sequences, which is padding for the shorter ones",
+    "`x[torch.arange(len(x)), lengths - 1]`", of_shapes=False)
 LAST_STEP = _hazard("last-step",
     "the last step of a bidirectional layer, where the backward direction began",
     "the last state of each direction")

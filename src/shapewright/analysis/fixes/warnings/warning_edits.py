@@ -68,6 +68,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_unreduced_loss,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_curve_of_mean
+from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_later_load,
@@ -203,6 +204,7 @@ from shapewright.findings.codes import (
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
     OUTER_BROADCAST,
+    PADDED_LAST_STEP,
     PADDED_TARGETS,
     PAIRED_ROWS,
     PARAMETER_REPEATED,
@@ -353,6 +355,7 @@ WAYS: dict[str, Suggest] = {
     COUNT_OVER_BATCHES: suggest_count_of_samples,
     MEAN_OF_MEANS: _combine(suggest_curve_of_mean, suggest_count_of_samples),
     LAST_STEP: suggest_last_states,
+    PADDED_LAST_STEP: suggest_last_of_each,
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,

@@ -1,0 +1,89 @@
+"""Edits that take the last step of each padded sequence."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_called_name,
+)
+
+
+def suggest_last_of_each(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x[torch.arange(len(x)), lengths - 1]` for `x[:, -1]`."""
+    if not isinstance(node, ast.Subscript):
+        return
+    owner = text.written(node.value)
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    first = isinstance(items[0], ast.Slice)
+    for lengths in _iter_lengths(text, node):
+        rows = f"torch.arange({owner}.size({0 if first else 1}))"
+        steps = f"{lengths} - 1"
+        new = f"{owner}[{rows}, {steps}]" if first else f"{owner}[{steps}, {rows}]"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _iter_lengths(text: SourceText, node: ast.expr) -> Iterator[str]:
+    """Yield how the lengths of the sequences may be written at a place."""
+    function = text.around(node, *FUNCTIONS, ast.Module)
+    if function is None:
+        return
+    names = {
+        part.id
+        for part in ast.walk(function)
+        if isinstance(part, ast.Name) and part.lineno <= node.lineno
+    }
+    names |= {part.arg for part in ast.walk(function) if isinstance(part, ast.arg)}
+    for name in sorted(names):
+        if "len" in name.lower() and name != "len":
+            yield name
+    for name in sorted(names):
+        if "mask" in name.lower():
+            yield _write_count(text, name)
+    for key in _iter_mask_items(text, function):
+        yield f"{key}.sum(1)"
+
+
+def _write_count(text: SourceText, mask: str) -> str:
+    """Write the lengths by a mask, which is true at padding or beside it."""
+    for call in text.nodes:
+        for word in call.keywords if isinstance(call, ast.Call) else ():
+            is_padding = word.arg is not None and "key_padding_mask" in word.arg
+            if is_padding and mask in collect_names(word.value):
+                is_same = isinstance(word.value, ast.Name)
+                return f"(~{mask}).sum(1)" if is_same else f"{mask}.sum(1)"
+    return f"(~{mask}).sum(1)" if "pad" in mask else f"{mask}.sum(1)"
+
+
+def _iter_mask_items(text: SourceText, function: ast.AST) -> Iterator[str]:
+    """Yield `batch["attention_mask"]` where a function of the program has returned a
+    dict with such a key, or it is read in this way.
+    """
+    for part in ast.walk(function):
+        key = part.slice if isinstance(part, ast.Subscript) else None
+        if isinstance(key, ast.Constant) and "mask" in str(key.value):
+            yield text.written(part)  # type: ignore[arg-type]
+        if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Call):
+            continue
+        target = part.targets[0]
+        for _, maker in text.functions(get_called_name(part.value)):
+            for name in _iter_returned_keys(maker):
+                if "mask" in name and isinstance(target, ast.Name):
+                    yield f"{target.id}[{name!r}]"
+
+
+def _iter_returned_keys(function: ast.AST) -> Iterator[str]:
+    """Yield the keys of a dict that a function returns."""
+    for part in ast.walk(function):
+        if isinstance(part, ast.Return) and isinstance(part.value, ast.Dict):
+            for key in part.value.keys:
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value

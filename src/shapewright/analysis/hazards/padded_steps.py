@@ -1,0 +1,154 @@
+"""Find the last step of sequences that were padded behind their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shapewright.analysis.hazards.causal_masks import FILLS, HIDES
+from shapewright.analysis.hazards.context import RECURRENT, HazardContext
+from shapewright.analysis.hazards.mask_fills import PRODUCTS
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.view_axes import get_items
+from shapewright.findings.codes import PADDED_LAST_STEP, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact, Op
+
+MOST = 400
+"""Calls that are followed back from an index."""
+ENCODER = "_transformer_encoder_layer_fwd"
+MIXING = PRODUCTS | operators_with("adds_up_elements") | {"softmax", "cumsum"}
+TURNS = frozenset({"flip", "roll"})
+
+
+@dataclass(slots=True)
+class _History:
+    """What came before a tensor: the call that padded it, and what read it."""
+
+    padding: Op | None = None
+    masked: Op | None = None
+    unpacked: Op | None = None
+    reads_padding: bool = False
+    names: set[str] = field(default_factory=set)
+
+    @property
+    def is_of_steps(self) -> bool:
+        """Return whether the state at a step of padding says nothing of its sequence:
+        padding is masked or packed away, or no step has read another one.
+        """
+        if self.masked is not None or self.unpacked is not None:
+            return True
+        mixes = any("attention" in name or "conv" in name for name in self.names)
+        return not mixes and not self.names & MIXING and "embedding" in self.names
+
+
+@looks_for(PADDED_LAST_STEP)
+def find_padded_steps(scene: HazardContext) -> Iterator[Finding]:
+    """Find `states[:, -1]` of sequences of several lengths."""
+    seen: set[object] = set()
+    if not any(call.name == "pad_sequence" for call in scene.calls):
+        return
+    for call in scene.calls:
+        time = _get_last_step(call)
+        if time is None or call.op.span in seen or not scene.in_user_code(call.op):
+            continue
+        history = _read_history(scene, call, time)
+        padding = history.padding
+        if padding is None or history.reads_padding or not history.is_of_steps:
+            continue
+        seen.add(call.op.span)
+        lengths = [fact.shape[0] for fact in padding.inputs]
+        count = sum(length < max(lengths) for length in lengths)
+        name = scene.names(call.op)[0].rsplit(" (", 1)[0]
+        message = (
+            f"the last step of {name} {format_shape(call.op.inputs[0])} is padding for"
+            f" {count} of {len(lengths)} sequences, which end before it"
+        )
+        yield scene.finding(
+            PADDED_LAST_STEP,
+            call.op,
+            message,
+            (padding, "the shorter ones are filled up behind their end here"),
+            (history.masked, "its mask hides padding from other steps, not from this"),
+        )
+
+
+def _get_last_step(call: OperatorCall) -> int | None:
+    """Return the dim of which a call takes the last step, 0 or 1, or None."""
+    if not call.op.inputs or call.op.span is None:
+        return None
+    fact = call.op.inputs[0]
+    if fact.ndim < 3 or not fact.dtype.startswith(("float", "bf")):
+        return None
+    if call.name == "select":
+        at, index = call.given(1, "dim"), call.given(2, "index")
+        return at if index == -1 and at in (0, 1) else None
+    items = get_items(call) if call.name == "[]" else None
+    if items is None or "..." in items or None in items:
+        return None
+    last = [at for at, item in enumerate(items) if type(item) is int and item == -1]
+    plain = all(item == ":" for at, item in enumerate(items) if at not in last)
+    return last[0] if plain and len(last) == 1 and last[0] < 2 else None
+
+
+def _read_history(scene: HazardContext, call: OperatorCall, time: int) -> _History:
+    """Return what came before a tensor of which an index takes the last step."""
+    shape = call.op.inputs[0].shape
+    steps, samples = shape[time], shape[1 - time]
+    history = _History()
+    waiting, known = [call.op.inputs[0]], set[int]()
+    for _ in range(MOST):
+        if not waiting:
+            break
+        op = scene.program.producers.get(waiting.pop(0).tensor)
+        if op is None or op.index in known:
+            continue
+        known.add(op.index)
+        name = op.name.rpartition(".")[2]
+        history.names.add(name)
+        if name == "pad_sequence":
+            if _is_padded_behind(op, steps, samples):
+                history.padding = op
+            continue
+        if name == "_pad_packed_sequence":
+            history.unpacked = op
+        elif name in TURNS:
+            history.reads_padding = True
+        elif _has_padding_mask(op, name, samples):
+            history.masked = history.masked or op
+        waiting += op.inputs
+    if history.unpacked is None and history.names & RECURRENT:
+        history.reads_padding = True
+    return history
+
+
+def _is_padded_behind(op: Op, steps: int, samples: int) -> bool:
+    """Return whether sequences of several lengths were padded at their end."""
+    arguments = dict(op.arguments)
+    side = arguments.get("3", arguments.get("padding_side", "right"))
+    lengths = {fact.shape[0] for fact in op.inputs if fact.shape}
+    return (
+        side == "right"
+        and len(lengths) > 1
+        and set(op.outputs[0].shape[:2]) == {steps, samples}
+        and len(op.inputs) == samples
+        and max(lengths) == steps
+    )
+
+
+def _has_padding_mask(op: Op, name: str, samples: int) -> bool:
+    """Return whether attention is given a mask of the padding of each sample."""
+    if name == "multi_head_attention_forward":
+        return "key_padding_mask" in op.places
+    masks: tuple[Fact, ...] = ()
+    if name in FILLS:
+        value = dict(op.arguments).get("2", dict(op.arguments).get("value"))
+        is_hidden = isinstance(value, int | float) and value <= HIDES
+        masks = op.inputs[1:] if is_hidden else ()
+    if name == "scaled_dot_product_attention":
+        masks = op.inputs[3:]
+    elif name == ENCODER:
+        masks = op.inputs[13:]
+    return any(mask.shape[:1] == (samples,) and samples > 1 for mask in masks)

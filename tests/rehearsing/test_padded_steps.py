@@ -1,0 +1,105 @@
+"""The last step of sequences that were padded behind their ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch.utils.data import DataLoader
+
+
+def collate(rows):
+    lengths = torch.tensor([len(row) for row in rows])
+    return pad_sequence(rows, batch_first=True{side}), lengths
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(30, 8, padding_idx=0)
+        self.attn = nn.MultiheadAttention(8, 2, batch_first=True)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.rnn, self.head = nn.GRU(8, 8, batch_first=True), nn.Linear(8, 5)
+        self.token = nn.Parameter(torch.zeros(1, 1, 8))
+
+    def forward(self, ids, lengths):
+        x, pad = self.emb(ids), ids == 0
+{body}
+        return self.head(x)
+
+
+rows = [torch.randint(1, 30, (COUNT,)) for i in range(40)]
+model = Reader()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for ids, lengths in DataLoader(rows, batch_size=8, collate_fn=collate):
+    loss = cross_entropy(model(ids, lengths), torch.arange(8) % 5)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MASKED = "x = self.encoder(x, src_key_padding_mask=pad)\n"
+PACKED = (
+    "x = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)\n"
+    "x, _ = pad_packed_sequence(self.rnn(x)[0], batch_first=True)\n"
+)
+EDIT = "`x[torch.arange(x.size(0)), lengths - 1]`"
+WRONG = {
+    "an encoder": MASKED + "x = x[:, -1]",
+    "attention": "x, _ = self.attn(x, x, x, key_padding_mask=pad)\nx = x[:, -1, :]",
+    "by hand":
+        "scores = (x @ x.transpose(1, 2)).masked_fill(pad[:, None], -1e9)\n"
+        "x = scores.softmax(-1) @ x\nx = x[:, -1]",
+    "packed": PACKED + "x = x[:, -1]",
+    "single steps": "x = x[:, -1]",
+}  # fmt: skip
+RIGHT = {
+    "the last of each": MASKED + "x = x[torch.arange(len(x)), lengths - 1]",
+    "a mean": MASKED + "x = x.masked_fill(pad[..., None], 0).sum(1) / lengths[:, None]",
+    "the first": MASKED + "x = x[:, 0]",
+    "a recurrent layer that reads padding": "x = self.rnn(x)[0][:, -1]",
+    "a token at the end":
+        "x = torch.cat([x, self.token.expand(len(x), -1, -1)], dim=1)\n"
+        "pad = torch.cat([pad, torch.zeros(len(x), 1, dtype=torch.bool)], dim=1)\n"
+        + MASKED + "x = x[:, -1]",
+    "no mask": "x = self.encoder(x)[:, -1]",
+}  # fmt: skip
+
+
+def find(
+    folder: Path, body: str, side: str = "", count: str = "4 + i % 9"
+) -> list[tuple[str, str]]:
+    """Code and first checked edit of each finding that is about padding."""
+    text = SCRIPT.replace("{body}", indent(body, " " * 8)).replace("{side}", side)
+    report = rehearsed(folder, text.replace("COUNT", count))
+    assert report.complete
+    return [
+        (finding.code, finding.fixes[0].message if finding.fixes else "")
+        for finding in report.findings
+        if finding.code != "no-gradient"
+    ]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_last_step_is_padding(tmp_path: Path, name: str) -> None:
+    assert find(tmp_path, WRONG[name]) == [("padded-last-step", EDIT)]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_other_steps_are_quiet(tmp_path: Path, name: str) -> None:
+    assert find(tmp_path, RIGHT[name]) == []
+
+
+def test_padding_in_front_and_equal_lengths_are_quiet(tmp_path: Path) -> None:
+    body = WRONG["an encoder"]
+    assert find(tmp_path, body, side=', padding_side="left"') == []
+    assert find(tmp_path, body, count="7") == []
