@@ -73,6 +73,11 @@ WRONG = {
     "fused, the other way": ("mask = torch.triu(ones, 1)" + FUSED,
                              "`torch.triu(ones, 1) == 0`"),
     "padding": ("mask = (ids == 0).float()" + PADDED, "`ids == 0`"),
+    "padding beside another mask": (
+        "x, _ = self.attn(x, x, x, attn_mask=torch.triu(ones, 1).bool(),"
+        " key_padding_mask=(ids == 0).float())",
+        "`ids == 0`",
+    ),
     "what is no padding": ("mask = (ids != 0).to(x.dtype)" + PADDED, "`ids == 0`"),
     "by hand": (
         "mask = torch.tril(ones)" + BY_HAND,

@@ -30,6 +30,7 @@ CASTS = frozenset({"float", "type_as"})
 INVERTING = frozenset({"~", "logical_not"})
 ADDED = "added to the scores here"
 HIDDEN = "a mask of truths is true here where a key is hidden"
+PADDED = "a padding mask of truths is true here where a key is hidden"
 SEEN = "a mask of truths is true here where a key is seen"
 
 
@@ -58,8 +59,9 @@ def find_float_masks(scene: HazardContext) -> Iterator[Finding]:
             where = {True: " where a key is to be hidden,", None: ""}.get(
                 numbers.hides, " where a key is to be seen,"
             )
+            noun = "padding mask" if rule == PADDED else "mask"
             message = (
-                f"the mask {format_shape(fact)} holds the number 1{where} and 0"
+                f"the {noun} {format_shape(fact)} holds the number 1{where} and 0"
                 " elsewhere: it is added to the scores, and every key stays visible"
             )
             yield scene.finding(
@@ -81,7 +83,7 @@ def _iter_masks(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Fact
     if call.name == "multi_head_attention_forward":
         for place, fact in zip(op.places, op.inputs, strict=False):
             if place in ("attn_mask", "key_padding_mask") and fact.dtype != "bool":
-                yield fact, HIDDEN
+                yield fact, HIDDEN if place == "attn_mask" else PADDED
     elif call.name == "scaled_dot_product_attention" and len(op.inputs) > 3:
         if op.inputs[3].dtype != "bool":
             yield op.inputs[3], SEEN

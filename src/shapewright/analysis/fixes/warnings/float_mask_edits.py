@@ -32,6 +32,7 @@ def suggest_mask_of_truths(
             yield from _suggest_fill(text, node, hides)
         return
     shows = any("key is seen" in word for word in words)
+    is_padding = "the padding mask" in finding.message
     is_same = not is_known or hides != shows
     where, maker = place if place is not None else (text, None)
     if isinstance(maker, ast.expr):
@@ -43,7 +44,8 @@ def suggest_mask_of_truths(
                 new = new if new.endswith(")") else f"({new})"
             yield Fix("fits", f"`{join_lines(shown)}`", (Edit(where.span(maker), new),))
     for word in node.keywords if isinstance(node, ast.Call) else ():
-        if word.arg is not None and "mask" in word.arg:
+        name = word.arg or ""
+        if "mask" in name and ("padding" in name) == is_padding:
             new = _write_truths(text, word.value, is_same)
             fix = Fix(
                 "fits", f"`{word.arg}={new}`", (Edit(text.span(word.value), new),)
@@ -60,7 +62,8 @@ def _iter_truths(text: SourceText, node: ast.expr, is_same: bool) -> Iterator[st
                 yield text.written(owner)
             else:
                 yield from _iter_opposites(text, owner)
-            yield _write_truths(text, owner, is_same)
+            if not isinstance(owner, ast.Compare | ast.UnaryOp):
+                yield _write_truths(text, owner, is_same)
             return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
         yield _write_truths(text, node.right, not is_same)
