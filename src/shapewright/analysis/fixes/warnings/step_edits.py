@@ -207,6 +207,8 @@ def _strip_graphless(node: ast.expr) -> ast.expr | None:
             node = node.args[0]
         else:
             return node if isinstance(node, ast.Name | ast.Attribute) else None
+
+
 def suggest_no_clearing(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
