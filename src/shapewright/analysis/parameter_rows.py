@@ -50,17 +50,17 @@ def _show(text: SourceText, value: ast.expr) -> str:
 
 
 def _find_parameters(text: SourceText, node: ast.AST) -> ast.expr | None:
-    """Return what an optimizer was given, as it was written before it got a name."""
-    given = [
+    """Return what an optimizer was values, as it was written before it got a name."""
+    values = [
         word.value for word in getattr(node, "keywords", ()) if word.arg == "params"
     ]
-    given += getattr(node, "args", ())[:1]
-    if not given:
+    values += getattr(node, "args", ())[:1]
+    if not values:
         return None
-    value: ast.expr = given[0]
+    value: ast.expr = values[0]
     scope = text.around(node, ast.FunctionDef) or text.tree
     if isinstance(value, ast.Name):
-        for target, assigned in iter_assignments(scope, before=given[0].lineno):
+        for target, assigned in iter_assignments(scope, before=values[0].lineno):
             if isinstance(target, ast.Name) and target.id == value.id:
                 return assigned
     return value

@@ -45,7 +45,7 @@ def find_returned_tuple(program: Program, finding: Finding) -> Explanation | Non
     return None
 
 
-def _returns_pair(text: SourceText, name: str) -> bool:
+def _is_pair_returned(text: SourceText, name: str) -> bool:
     """Return whether the program's own method returns two values, or gymnasium's."""
     own = text.functions(name)
     if not own:
@@ -65,7 +65,7 @@ def _iter_whole_pairs(text: SourceText) -> Iterator[tuple[ast.Assign, ast.Call]]
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
         is_method = isinstance(node.value.func, ast.Attribute)
-        if not _returns_pair(text, get_called_name(node.value)):
+        if not _is_pair_returned(text, get_called_name(node.value)):
             continue
         one_name = isinstance(node.targets[0], ast.Name | ast.Attribute)
         if is_method and one_name and get_called_name(node.value) in RETURNS_PAIR:

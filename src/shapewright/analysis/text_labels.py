@@ -92,9 +92,10 @@ def _iter_class_names(text: SourceText, returned: ast.expr) -> Iterator[str]:
             elif isinstance(target, ast.Name) and text.parent(node) is owner:
                 yield f"self.{target.id}"
     for node in text.tree.body if text.tree is not None else ():
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(target, ast.Name) and _is_list_of_texts(node.value):  # type: ignore[attr-defined]
-            yield target.id
+        if not isinstance(node, ast.Assign) or not _is_list_of_texts(node.value):
+            continue
+        if isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id
 
 
 def _is_list_of_texts(value: ast.expr) -> bool:

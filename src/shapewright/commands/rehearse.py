@@ -106,12 +106,12 @@ def rehearse_command(
     )
     wanted = _Wanted(memory=is_memory_wanted(machine, memory))
     report = _check_run(script_run, script, timeout, wanted, heard)
-    if looks_at_gpu and launch is None and _asks_for_gpu(script_run, report):
+    if looks_at_gpu and launch is None and _is_for_gpu(script_run, report):
         report = _add_gpu_errors(report, replace(script_run, device="cuda"), script)
     return report
 
 
-def _asks_for_gpu(script: RehearsedScript, report: Report) -> bool:
+def _is_for_gpu(script: RehearsedScript, report: Report) -> bool:
     """Return whether a script without errors takes a GPU where there is one, and was
     quick.
     """

@@ -25,6 +25,8 @@ def suggest_rounded_logarithms(program: Program) -> Iterator[Fix]:
             elif isinstance(node, ast.Call) and get_called_name(node) == "int":
                 inner = node.args[0] if len(node.args) == 1 else None
                 of_base = isinstance(inner, ast.Call) and len(inner.args) == 2
+                if inner is None:
+                    continue
                 is_log = of_base and get_called_name(inner) == "log"
                 if is_log or _is_quotient(inner, ast.Div):
                     edit = Edit(text.span(node.func), "round")

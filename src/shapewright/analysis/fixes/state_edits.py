@@ -227,19 +227,19 @@ def _find_layers_name(program: Program, op: Op, count: int) -> str:
     if dict(built.values).get("num_layers") != count:
         return ""
     text, call = place
-    given = [word.value for word in call.keywords if word.arg == "num_layers"]
-    given += call.args[2:3]
+    counts = [word.value for word in call.keywords if word.arg == "num_layers"]
+    counts += call.args[2:3]
     owner = text.around(call, ast.ClassDef)
-    if not given or owner is None:
+    if not counts or owner is None:
         return ""
-    if get_own_attribute(given[0]):
-        return text.written(given[0])
+    if get_own_attribute(counts[0]):
+        return text.written(counts[0])
     for target, value in iter_assignments(owner):
         own = get_own_attribute(target)
         if (
             own
-            and isinstance(given[0], ast.Name)
-            and text.written(value) == (given[0].id)
+            and isinstance(counts[0], ast.Name)
+            and text.written(value) == (counts[0].id)
         ):
             return f"self.{own}"
     return ""

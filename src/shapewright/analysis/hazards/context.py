@@ -114,7 +114,7 @@ class HazardContext:
     @cached_property
     def batch(self) -> Axis | None:
         """Return the axis of the samples; None if it is unknown."""
-        if any(_sends_messages(call) for call in self.calls):
+        if any(_is_sum_of_messages(call) for call in self.calls):
             return None
         batch_axes = [claim.axis.root for claim in self.claims if claim.role == "batch"]
         time = {id(claim.axis.root) for claim in self.claims if claim.role == "time"}
@@ -269,7 +269,7 @@ class HazardContext:
         return Finding(code, severity, message, op.span, op.module, related=places)
 
 
-def _sends_messages(call: OperatorCall) -> bool:
+def _is_sum_of_messages(call: OperatorCall) -> bool:
     """Return whether a call adds up floats by an index; counts of pairs of labels do
     not.
     """

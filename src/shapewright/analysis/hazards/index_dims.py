@@ -14,7 +14,9 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 PLACED = operators_with("indexes_along_dim")
-CHOOSING = operators_with("returns_indices", "sorts_elements") | {"max", "min"}
+SORTING = operators_with("sorts_elements")
+SIZED = operators_with("takes_size_first")
+CHOOSING = operators_with("returns_indices") | SORTING | {"max", "min"}
 KEPT = ("view", "same", "copy")
 """Kinds of calls whose result has the values of their input."""
 FARTHEST = 6
@@ -82,7 +84,7 @@ def _find_counted_dim(
 def _find_chosen_dim(choice: OperatorCall) -> int | None:
     """Return the dim along which a call chooses or sorts, or None."""
     rank = len(choice.dims[0])
-    place = 2 if choice.name == "topk" else 1
-    default = -1 if choice.name in ("topk", "sort", "argsort") else None
+    place = 2 if choice.name in SIZED else 1
+    default = -1 if choice.name in SORTING else None
     at = choice.given(place, "dim", default=default)
     return at % rank if type(at) is int and rank else None

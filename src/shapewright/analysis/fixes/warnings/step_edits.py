@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import LOOPS, get_called_name
 
@@ -166,8 +167,8 @@ def _find_related_statement(
     return None
 
 
-KEEPING = frozenset({"data"})
-WITHOUT_GRAPH = frozenset({"detach", "item", "cpu", "numpy", "clone", "requires_grad_"})
+WITHOUT_GRAPH = operators_with("leaves_graph") | {"clone", "requires_grad_"}
+"""Attributes and methods through which a tensor becomes one without its graph."""
 
 
 def suggest_loss_with_graph(
@@ -193,7 +194,7 @@ def suggest_loss_with_graph(
 
 def _is_of_graphless(node: ast.AST) -> bool:
     """Return whether a node is `x.data` or the name of a method that leaves a graph."""
-    return isinstance(node, ast.Attribute) and node.attr in KEEPING | WITHOUT_GRAPH
+    return isinstance(node, ast.Attribute) and node.attr in WITHOUT_GRAPH
 
 
 def _strip_graphless(node: ast.expr) -> ast.expr | None:

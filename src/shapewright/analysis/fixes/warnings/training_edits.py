@@ -193,8 +193,8 @@ def suggest_mode(
     """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
     method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
     called = node if isinstance(node, ast.Call) else None
-    for place in finding.related if "is loaded and used" in finding.message else ():
-        text_and_call = program.call_at(place.span)
+    for loaded in finding.related if "is loaded and used" in finding.message else ():
+        text_and_call = program.call_at(loaded.span)
         owner = get_receiver(text_and_call[1]) if text_and_call is not None else None
         if text_and_call is not None and owner is not None:
             where, load = text_and_call
