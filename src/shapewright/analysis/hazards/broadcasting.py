@@ -285,7 +285,8 @@ def _find_paired_axis(
         facing = longer[at + back]
         if get_length(facing) != 1 or not _is_sample(scene, dim):
             continue
-        accidental = _is_accidental(facing) or _has_left_ones(longer, len(shorter))
+        accidental = _has_left_ones(longer, len(shorter))
+        accidental |= back == 1 and _is_accidental(facing)
         if not loss and not accidental:
             continue
         for front, before in enumerate(longer[: at + back]):
@@ -307,10 +308,14 @@ def _has_left_ones(dims: Dims, rank: int) -> bool:
     """
     rest = dims[rank:]
     return len(rest) > 1 and all(
-        get_length(dim) == 1 and not any(axis.explicit for axis in dim) for dim in rest
+        get_length(dim) == 1
+        and not any(axis.explicit or axis.kind in GIVEN for axis in dim)
+        for dim in rest
     )
 
 
+GIVEN = frozenset({"input", "source", "made"})
+"""Axes of size 1 that data have from the start: the program asked for them."""
 ACCIDENTS = frozenset({"feature", "input", "source", "one", "state"})
 
 

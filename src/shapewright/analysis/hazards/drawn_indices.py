@@ -19,6 +19,10 @@ DRAWS = frozenset({"randint", "random_"})
 PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
 """Calls whose result has no other values than their inputs."""
 PLACED = operators_with("indexes_along_dim")
+JOINS = operators_with("joins_tensors")
+DEEPEST = 12
+"""Calls between a use and a join whose tensors are followed, at most."""
+MOST_JOINED = 8
 FARTHEST = 24
 """Calls between a draw and its use, at most."""
 
@@ -110,7 +114,7 @@ def _find_draw(
 ) -> _Draw | None:
     """Follow values back to the call that drew them; None if anything else came in."""
     shift = 0
-    for _ in range(FARTHEST):
+    for far in range(FARTHEST):
         call = written.get(fact.tensor) or scene.maker(fact)
         if call is None or (fact.tensor in written and call.name not in DRAWS):
             return None
@@ -128,8 +132,24 @@ def _find_draw(
             return None
         if not call.op.inputs:
             return None
+        if call.name in JOINS and len(call.op.inputs) > 1:
+            return _find_least_draw(scene, call, written) if far < DEEPEST else None
         fact = call.op.inputs[0]
     return None
+
+
+def _find_least_draw(
+    scene: HazardContext, call: OperatorCall, written: Mapping[int, OperatorCall]
+) -> _Draw | None:
+    """Return the draw up to the lowest number of all tensors that were joined; None if
+    one of them was not drawn.
+    """
+    inputs = {fact.tensor: fact for fact in call.op.inputs[:MOST_JOINED]}
+    draws = [_find_draw(scene, fact, written) for fact in inputs.values()]
+    known = [draw for draw in draws if draw is not None]
+    if len(known) < len(draws):
+        return None
+    return min(known, key=lambda draw: draw.high)
 
 
 def _has_same_values(call: OperatorCall) -> bool:

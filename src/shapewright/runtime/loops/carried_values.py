@@ -9,6 +9,7 @@ tensors and counts get the sizes that they have in a whole run.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -133,6 +134,37 @@ def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
         raise _TooMany
     for item in inner:
         yield from _iter_leaves(item, deep - 1)
+
+
+def _extend_list(container: Any, items: list[Any]) -> None:
+    """Extend a list, with the position at which its object writes next; as far as the
+    capacity of a ring buffer goes.
+    """
+    places = list(_iter_positions(container))
+    before, last = len(container), len(container) + len(items)
+    limits = [
+        value
+        for owner, _ in places
+        for value in owner.values()
+        if type(value) is int and value > before
+    ]
+    most = min(limits, default=last + 1)
+    container.extend(items[: max(0, most - before)])
+    for owner, name in places:
+        owner[name] = last % most
+
+
+def _iter_positions(container: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the attributes that say where an object writes into its list next: numbers
+    as large as the list is long, beside it. A ring buffer appends None, and then writes
+    at its position.
+    """
+    for holder in gc.get_referrers(container):
+        owner = getattr(holder, "__dict__", holder)
+        if type(owner) is dict and any(value is container for value in owner.values()):
+            for name, value in list(owner.items()):
+                if type(value) is int and value == len(container) and type(name) is str:
+                    yield owner, name
 
 
 def _has_graph(value: Any) -> bool:
@@ -346,7 +378,7 @@ class Growing:
             if turns <= 0 or container is None:
                 continue
             if len(container) + turns * count <= MOST_ITEMS:
-                container.extend(list(container)[-count:] * turns)
+                _extend_list(container, list(container)[-count:] * turns)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Return whether a carried value must be lengthened now."""

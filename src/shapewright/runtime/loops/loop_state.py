@@ -138,6 +138,10 @@ class RehearsalState(ProgramRun):
         """Return values that change in every iteration in which something happens."""
         return len(self.engine.events), len(self.fetched), self.trained
 
+    def count_steps(self) -> int:
+        """Return how many steps optimizers have taken."""
+        return self.steps
+
     def note_turn(self, loop: RunningLoop, number: int, total: int | None) -> None:
         """Note that a turn of a loop begins, `number` of `total` in a real run."""
         if self.memory is not None:

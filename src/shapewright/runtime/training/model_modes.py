@@ -127,6 +127,7 @@ class Modes:
         self.taught: set[str] = set()  # names of all models that were
         self.in_training: set[int] = set()  # calls of models in that mode
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
+        self.in_eval: list[tuple[int, tuple[Place, Place | None, str]]] = []
         self.loaded: dict[int, Place] = {}  # modules with weights of a file
         self.chosen: set[int] = (
             set()
@@ -138,6 +139,7 @@ class Modes:
     def before_backward(self, place: Place, loss: Info) -> None:
         """Check the modes of the models that ran since the last backward pass."""
         self.evaluations.before_backward(loss)
+        self.look_at_steps()
         calls = self.run.calls
         records, self.call = calls.records[self.call :], len(calls.records)
         least = min(
@@ -155,8 +157,18 @@ class Modes:
             if root.training:
                 self.trained.add(call.key)
             elif call.key in self.trained and self.is_trained(call, loss):
-                where = self.ended.get(call.key)
-                self.meet("trained-in-eval", place, where, call.name)
+                passed = place, self.ended.get(call.key), call.name
+                self.in_eval.append((self.run.count_steps(), passed))
+
+    def look_at_steps(self) -> None:
+        """Report backward passes in evaluation mode that a step of an optimizer has
+        followed; a heat map of gradients trains nothing.
+        """
+        now = self.run.count_steps()
+        for steps, (place, where, name) in self.in_eval:
+            if now > steps:
+                self.meet("trained-in-eval", place, where, name)
+        self.in_eval = [entry for entry in self.in_eval if entry[0] == now]
 
     def is_trained(self, call: RunningCall, loss: Info) -> bool:
         """Return whether a backward pass reaches a call of a trainable model."""

@@ -39,6 +39,10 @@ class ProgramRun:
         """Return the file and line of the program that is running."""
         return self.story.line(self.engine)
 
+    def count_steps(self) -> int:
+        """Return how many steps optimizers have taken."""
+        return 0
+
     def lines(self) -> tuple[Place, ...]:
         """Return the lines of the program that are running, innermost first."""
         return tuple(self.story.iter_lines(self.engine))

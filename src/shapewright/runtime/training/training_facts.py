@@ -300,6 +300,7 @@ class Facts:
         stepped = {key for watched in self.watched for key in watched.held}
         self.statistics.look_at_copies({*stepped, *self.had})
         self.modes.look_at_loaded()
+        self.modes.look_at_steps()
         for evaluation in self.modes.iter_unreached():
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)
         paths = self.paths()
