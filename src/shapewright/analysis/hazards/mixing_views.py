@@ -87,6 +87,7 @@ def _is_swapped(block: RegroupedDims) -> bool:
         and after == before[::-1]
         and before[0] != before[1]
         and min(before) > SMALL
+        and block.axes[0].root is not block.axes[1].root
     )
 
 
