@@ -28,7 +28,7 @@ CODES = (
     "repeated-by-workers", "shuffled-order", "seed-repeated",
     "arrays-broadcast", "state-dropped", "rate-as-factor",
     "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",
-    "fitted-anew", "unequal-transforms",
+    "fitted-anew", "unequal-transforms", "terminal-ignored",
     "size-attribute-set",
 )  # fmt: skip
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
+from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.returned_tuples import find_returned_tuple
@@ -25,6 +27,8 @@ FINDERS: tuple[FindCause, ...] = (
     find_transform_order,
     find_text_labels,
     find_returned_tuple,
+    find_missing_setting,
+    find_unwritten_tensor,
 )
 
 

@@ -711,6 +711,9 @@ SAMPLER_WEIGHTS = _mistake("sampler-weights",
 UNUSED_SPLIT = _mistake("unused-split",
     "training on a whole data set, with the part that is evaluated",
     "the part for training in its loader")
+TERMINAL_IGNORED = _mistake("terminal-ignored",
+    "a target of value learning that goes on behind the end of an episode",
+    "`reward + gamma * next_value * (1 - done)`")
 FITTED_ANEW = _mistake("fitted-anew",
     "a scaler that is fitted on the data for training, and on the test data again",
     "`scaler.transform(x_test)`")

@@ -34,6 +34,13 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, *CLIPS),
             (scene.span(met.other, "step"), "the step"),
         )
+    for met in scene.observations("clipped-early"):
+        yield build_finding(
+            CLIPPED_AFTER_STEP,
+            "there are no gradients here yet: `backward()` comes after this, and"
+            f" `{met.name}` steps with gradients of any size",
+            scene.span(met.place, *CLIPS),
+        )
     for met in scene.observations("clipped-scaled"):
         yield build_finding(
             CLIPPED_SCALED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
@@ -30,6 +31,12 @@ MISSPELT = frozenset(
     {"require_grad", "require_grads", "requires_grads", "requires_gradient",
      "requires_grad_", "require_gradient", "requiresGrad"}
 )  # fmt: skip
+OF_GROUPS = frozenset({"lr", "weight_decay", "momentum", "betas"})
+"""Settings that an optimizer keeps in its groups of parameters."""
+OPTIMIZER = re.compile(r"opt|optim|optimi[sz]er(_\w+)?|opt_\w+|\w+_opt(imi[sz]er)?")
+OPTIMIZERS = frozenset(
+    {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam", "Adadelta"}
+)
 OF_MODULES = frozenset({"children", "modules"})
 
 
@@ -40,6 +47,15 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
         text = scene.program.text(file)
         for target, value in iter_assignments(text.tree if text is not None else None):
             if text is None or not isinstance(target, ast.Attribute):
+                continue
+            if target.attr in OF_GROUPS and _is_optimizer(text, target.value):
+                owner = text.written(target.value)
+                message = (
+                    f"`{text.written(target)}` is an attribute that no step reads: each"
+                    f" group of `{owner}.param_groups` has a `{target.attr}` of its own"
+                )
+                place = text.span(text.statement_of(target))
+                yield build_finding(FLAG_WITHOUT_EFFECT, message, place)
                 continue
             if not isinstance(value, ast.Constant) or type(value.value) is not bool:
                 continue
@@ -58,6 +74,17 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             statement = text.statement_of(target)
             yield build_finding(FLAG_WITHOUT_EFFECT, message, text.span(statement))
+
+
+def _is_optimizer(text: SourceText, node: ast.expr) -> bool:
+    """Return whether the text shows that an expression is an optimizer of torch."""
+    name = get_last_name(node)
+    if name == "self":
+        return False
+    kinds = [get_called_name(value) for value in find_defining(text, name) if name]
+    return OPTIMIZER.fullmatch(name) is not None or any(
+        kind in OPTIMIZERS for kind in kinds
+    )
 
 
 def _is_module(text: SourceText, node: ast.expr) -> bool:

@@ -45,6 +45,7 @@ class Clippings:
         self.facts = facts
         self.timely: set[int] = set()  # optimizers whose new gradients were clipped
         self.late: dict[int, tuple[Place, Place, str]] = {}  # by the optimizer
+        self.early: dict[int, tuple[Place, str]] = {}  # before there was a gradient
         self.scaled: dict[int, tuple[Place, str]] = {}  # by the optimizer
         self.fresh: dict[int, list[Gradient]] = {}  # of the last pass
         self.scalers: list[Any] = []
@@ -67,6 +68,9 @@ class Clippings:
                     id(watched), (place, watched.stepped, watched.name)
                 )
                 continue
+            if not facts.present(watched.parameters()):
+                self.early.setdefault(id(watched), (facts.run.here(), watched.name))
+                continue
             self.timely.add(id(watched))
             fresh = self.fresh.get(id(watched), [])
             optimizer = watched.optimizer()
@@ -83,7 +87,12 @@ class Clippings:
             self.facts.meet("clipped-scaled", clipping[0], here, clipping[1])
 
     def look_at_late(self) -> None:
-        """Report calls that clip what a step has used, where none comes before it."""
+        """Report calls that clip what a step has used, or what no backward pass has
+        filled yet, where none comes between the two.
+        """
+        for key, (place, name) in self.early.items():
+            if key not in self.timely:
+                self.facts.meet("clipped-early", place, None, name)
         for key, (place, stepped, name) in self.late.items():
             if key not in self.timely:
                 self.facts.meet("clipped-late", place, stepped, name)

@@ -251,3 +251,18 @@ def _list_transforms(node: ast.AST) -> list[ast.expr]:
     """Return the transforms in a `Compose`."""
     first = node.args[0] if isinstance(node, ast.Call) and node.args else None
     return first.elts if isinstance(first, ast.List) else []
+
+
+def suggest_end_of_episode(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to multiply a discounted value by `1 - done`."""
+    flags = [program.node(place.span) for place in finding.related]
+    for flag in flags:
+        if flag is None or not isinstance(node, ast.expr):
+            continue
+        name = flag[0].written(flag[1])
+        for written in (name, f"{name}.float()"):
+            new = f" * (1 - {written})"
+            shown = f"`{join_lines(text.written(node))}{new}`"
+            yield Fix("fits", shown, (Edit(text.span(node).end, new),))

@@ -17,6 +17,9 @@ def suggest_earlier_clipping(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to clip gradients before the step that uses them."""
+    if "no gradients here yet" in finding.message and isinstance(node, ast.expr):
+        yield from _suggest_clipping_behind(text, node)
+        return
     step = _find_related_statement(program, finding, text)
     if isinstance(node, ast.expr) and step is not None:
         clip = text.statement_of(node)
@@ -24,6 +27,22 @@ def suggest_earlier_clipping(
             new = text.written(clip)
             edits = write_before(text, step, new), cut_lines(text, clip)
             yield Fix("fits", f"`{join_lines(new)}` before the step", edits)
+
+
+def _suggest_clipping_behind(text: SourceText, node: ast.expr) -> Iterator[Fix]:
+    """Suggest to clip gradients behind the backward pass that fills them."""
+    clip = text.statement_of(node)
+    for other in text.nodes:
+        is_pass = isinstance(other, ast.Expr) and isinstance(other.value, ast.Call)
+        if not isinstance(other, ast.Expr) or not is_pass:
+            continue
+        behind = other.lineno > clip.lineno and text.parent(other) is text.parent(clip)
+        if behind and get_called_name(other.value) == "backward":
+            new = text.written(clip)
+            edits = write_after(text, other, new), cut_lines(text, clip)
+            shown = join_lines(text.written(other))
+            yield Fix("fits", f"`{join_lines(new)}` after `{shown}`", edits)
+            return
 
 
 def suggest_unscaling(

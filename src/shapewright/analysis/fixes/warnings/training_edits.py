@@ -341,6 +341,13 @@ def suggest_flag(
     target = statement.targets[0]
     if isinstance(target, ast.Attribute):
         owner, value = text.written(target.value), text.written(statement.value)
+        if "no step reads" in finding.message:
+            indent = " " * statement.col_offset
+            key = f'group["{target.attr}"]'
+            new = f"for group in {owner}.param_groups:\n{indent}    {key} = {value}"
+            shown = f"`{key} = {value}` for each group of `{owner}.param_groups`"
+            yield Fix("fits", shown, (Edit(text.span(statement), new),))
+            return
         new = f"{owner}.requires_grad = {value}"
         if "of a module" in finding.message:
             new = f"{owner}.requires_grad_({value})"

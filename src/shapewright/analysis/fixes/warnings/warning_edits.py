@@ -22,6 +22,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_transpose,
 )
 from shapewright.analysis.fixes.warnings.data_edits import (
+    suggest_end_of_episode,
     suggest_fitted_scaler,
     suggest_loader_in_order,
     suggest_mean_of_features,
@@ -237,6 +238,7 @@ from shapewright.findings.codes import (
     SUM_AFTER_LOOP,
     TEACHER_WITH_GRAPH,
     TERM_WITHOUT_GRAPH,
+    TERMINAL_IGNORED,
     TRAINED_IN_EVAL_MODE,
     UNEQUAL_TRANSFORMS,
     UNMATCHED_STATE_DICT,
@@ -337,6 +339,7 @@ WAYS: dict[str, Suggest] = {
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     VIEW_MIXES_DIMS: suggest_transpose,
     FITTED_ANEW: suggest_fitted_scaler,
+    TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: suggest_normalize,
     NO_GRADIENT: suggest_loss_with_graph,
     WRONG_AXIS: _combine(suggest_kept_dim, suggest_other_dim),

@@ -1,0 +1,81 @@
+"""Settings that a model of a library was built without: the size of its images, the
+token that pads.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Explanation, Finding, Fix
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import is_installed
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+
+IMAGES = re.compile(
+    r"Input (?:image )?(?:height|width|size) \(?(\d+)(?:\*\d+)?\)? doesn't match model"
+    r" \(?(\d+)"
+)
+NO_PADDING = re.compile(r"Cannot handle batch sizes > 1 if no padding token is defined")
+PADDING = re.compile(r"(^|_)pad($|_)|padding_idx", re.IGNORECASE)
+CONFIG = re.compile(r"[A-Z]\w*Config$")
+MOST = 3
+
+
+def find_missing_setting(program: Program, finding: Finding) -> Explanation | None:
+    """Return which setting a model of a library lacks for what it is given, or None."""
+    messages = f"{finding.message} {finding.torch_message}"
+    images = IMAGES.search(messages)
+    if images is not None:
+        size, own = images.groups()
+        message = f"the model is built for images of {own} pixels, and gets {size}"
+        fixes = tuple(_suggest_image_size(program, size))
+        return Explanation(message, (), fixes)
+    if NO_PADDING.search(messages):
+        message = (
+            "the config has no `pad_token_id`, by which the model finds the last token"
+            " of each text of a batch"
+        )
+        return Explanation(message, (), tuple(_suggest_padding(program)))
+    return None
+
+
+def _iter_calls(program: Program) -> Iterator[tuple[SourceText, ast.Call]]:
+    for file in program.trace.sources:
+        text = program.text(file)
+        if text is None or is_installed(file):
+            continue
+        for node in text.nodes:
+            if isinstance(node, ast.Call):
+                yield text, node
+
+
+def _suggest_image_size(program: Program, size: str) -> Iterator[Fix]:
+    """Suggest `img_size=96` where a model of timm is created."""
+    for text, call in _iter_calls(program):
+        words = {word.arg for word in call.keywords}
+        if get_called_name(call) == "create_model" and "img_size" not in words:
+            yield with_keyword(text, call, f"img_size={size}")
+
+
+def _suggest_padding(program: Program) -> Iterator[Fix]:
+    """Suggest `pad_token_id` by a name of the program for it, or the end token."""
+    for text, call in _iter_calls(program):
+        words = {word.arg: word.value for word in call.keywords}
+        if not CONFIG.match(get_called_name(call)) or "pad_token_id" in words:
+            continue
+        names = [
+            get_dotted_name(node)
+            for node in text.nodes
+            if isinstance(node, ast.Name | ast.Attribute)
+        ]
+        last = [name for name in names if PADDING.search(name.rpartition(".")[2])]
+        values = [*dict.fromkeys(name for name in last if "self." not in name)]
+        own = [name for name in values if "." in name or name.isupper()]
+        if "eos_token_id" in words:
+            own.append(text.written(words["eos_token_id"]))
+        for name in own[:MOST]:
+            yield with_keyword(text, call, f"pad_token_id={name}")
