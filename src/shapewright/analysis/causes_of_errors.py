@@ -9,6 +9,7 @@ from collections.abc import Callable
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
+from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.returned_tuples import find_returned_tuple
@@ -28,6 +29,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_text_labels,
     find_returned_tuple,
     find_missing_setting,
+    find_dotted_name,
     find_unwritten_tensor,
 )
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.python_error_values import FileValues
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
 
 
 def explain_missing_gradient(values: FileValues, node: ast.AST) -> Explanation | None:
     """Explain `x.grad` that is None."""
-    owner = _find_gradient_owner(node)
+    owner = _find_gradient_owner(node) or _find_named_gradient(values.text, node)
     if owner is None:
         return None
     name, text = values.written(owner), values.text
@@ -29,7 +30,9 @@ def explain_missing_gradient(values: FileValues, node: ast.AST) -> Explanation |
     rebound = _explain_rebound(text, owner, name)
     if rebound is not None and (fact is None or not fact.requires_grad):
         return rebound
-    if fact is None or not fact.requires_grad:
+    if fact is None:
+        return _explain_kept(text, name)
+    if not fact.requires_grad:
         return None
     if fact.is_leaf:
         message = f"`{name}.grad` is None: no backward pass has reached `{name}`"
@@ -50,11 +53,40 @@ def explain_missing_gradient(values: FileValues, node: ast.AST) -> Explanation |
         if isinstance(where, ast.Assign):
             new = f"{name}.retain_grad()"
             fixes.append(Fix("fits", f"`{new}`", (write_after(text, where, new),)))
+    for statement in _iter_kept(text, name):
+        new = f"{name}.retain_grad()"
+        fixes.append(Fix("fits", f"`{new}`", (write_after(text, statement, new),)))
     use = _find_use(text, owner)
     if use is not None:
         new = f"{name}.retain_grad()"
         fixes.append(Fix("fits", f"`{new}`", (write_after(text, use, new),)))
     return Explanation(message, related, tuple(fixes))
+
+
+def _explain_kept(text: SourceText, name: str) -> Explanation | None:
+    """Explain the gradient of a tensor that a hook keeps as an attribute."""
+    kept = list(_iter_kept(text, name))
+    if not kept:
+        return None
+    message = (
+        f"`{name}.grad` is None: `{name}` is the result of a layer, and torch keeps the"
+        " gradients of leaves only"
+    )
+    new = f"{name}.retain_grad()"
+    fixes = [Fix("fits", f"`{new}`", (write_after(text, at, new),)) for at in kept]
+    places = tuple(Related(text.span(at), f"`{name}` is kept here") for at in kept)
+    return Explanation(message, places, tuple(fixes))
+
+
+def _iter_kept(text: SourceText, name: str) -> Iterator[ast.Assign]:
+    """Yield the statements of other functions that keep a tensor as an attribute, as a
+    hook does: `self.activations = output`.
+    """
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and name.startswith("self."):
+            target = node.targets[0]
+            if text.written(target) == name and isinstance(node.value, ast.Name):
+                yield node
 
 
 def _explain_rebound(
@@ -99,6 +131,15 @@ def _find_gradient_owner(node: ast.AST) -> ast.expr | None:
     for expression in ast.walk(node):
         if isinstance(expression, ast.Attribute) and expression.attr == "grad":
             return expression.value
+    return None
+
+
+def _find_named_gradient(text: SourceText, node: ast.AST) -> ast.expr | None:
+    """Return `x` where a name in an expression was given `x.grad`."""
+    for part in ast.walk(node):
+        for value in find_defining(text, part.id) if isinstance(part, ast.Name) else ():
+            if isinstance(value, ast.Attribute) and value.attr == "grad":
+                return value.value
     return None
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
@@ -43,6 +44,8 @@ def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | No
         return _explain_texts(program, text, node)
     if NO_METRIC.search(messages):
         return _explain_metric(text, node)
+    if "unscale_() has already been called" in messages:
+        return _explain_unscaling(text, node)
     return None
 
 
@@ -174,6 +177,57 @@ def _find_yaml_text(
             span = Span(text.file, line, begin + 1, line, end + 1)
             return span, match.group(1), f"{match.group(2)}.0{match.group(3)}"
     return None
+
+
+# -- gradients that are unscaled at each part of a step --------------------------------
+
+
+def _explain_unscaling(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain that gradients are divided by their scale once for each step, where they
+    are added up over several batches.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    block = getattr(text.parent(statement), "body", [])
+    if statement not in block:
+        return None
+    message = (
+        "the gradients are divided by their scale once for each step: here it is done"
+        " for each batch, also where no step and no `update` follows"
+    )
+    place = _find_step(text, statement, block)
+    if place is None:
+        return Explanation(message)
+    moved, target = place
+    indent = " " * target.col_offset
+    rows = [text.written(part) for part in moved]
+    edits = [write_before(text, target, f"\n{indent}".join(rows))]
+    edits += [cut_lines(text, part) for part in moved]
+    shown = f"`{rows[0]}` before `{text.line_of(target)}`"
+    return Explanation(message, (), (Fix("fits", shown, tuple(edits)),))
+
+
+def _find_step(
+    text: SourceText, statement: ast.stmt, block: list[ast.stmt]
+) -> tuple[list[ast.stmt], ast.stmt] | None:
+    """Return what belongs to a step that not each batch makes, and the statement it
+    belongs before: in the `if` below, or in the function that makes the step.
+    """
+    moved: list[ast.stmt] = []
+    for other in block[block.index(statement) :]:
+        names = [get_called_name(part) for part in ast.walk(other)]
+        if isinstance(other, ast.If) and "step" in names:
+            return moved, other.body[0]
+        moved.append(other)
+    for node in text.nodes:
+        own = getattr(node, "body", []) if isinstance(node, ast.FunctionDef) else []
+        for other in own if statement not in own else ():
+            called = getattr(other, "value", None)
+            if get_called_name(called) in STEPPING if called is not None else False:
+                return [statement], other
+    return None
+
+
+STEPPING = ("clip_grad_norm_", "clip_grad_value_", "step")
 
 
 # -- a metric that is not given --------------------------------------------------------

@@ -35,7 +35,9 @@ MAPPED = "vmap: Expected all tensors to have the same size in the mapped dimensi
 NO_LEAF = "support the deepcopy protocol"
 KEYS = "'str' object has no attribute"
 REMOVED = re.compile(r"'Identity' object has no attribute '(in|out)_features'")
-SEVERAL_TENSORS = re.compile(r"must be Tensor, not (\w*Output\w*)")
+SEVERAL_TENSORS = re.compile(
+    r"must be Tensor, not (?:collections\.)?(\w*Output\w*|OrderedDict|dict)"
+)
 """In torch's message about what a model of another library returns."""
 LAYER = re.compile(r"must be Tensor, not (\w+)|'(\w+)' object has no attribute")
 """In a message about a layer that stands in the place of a tensor."""
@@ -292,20 +294,25 @@ def _explain_output(text: SourceText, value: ast.expr, kind: str) -> Explanation
         names.insert(0, "pooler_output")
     if "QuestionAnswering" in kind:
         names = ["start_logits", "end_logits"]
+    form = ".{}"
+    if kind.endswith(("Dict", "dict")):  # as segmentation models of torchvision return
+        names, form = ["out", "logits"], '["{}"]'
     message = (
         f"`{shown}` is a `{kind}`, which holds several tensors:"
         f" {' and '.join(f'`{name}`' for name in names)} among them"
     )
+    if form != ".{}":
+        message = f"`{shown}` is a dict of tensors, such as `{names[0]}`, and no tensor"
     back = _find_returned(text, value)
     fixes = [
-        Fix("fits", f"`return {text.line_of(back)}.{name}`", (edit,))
-        for name in names
+        Fix("fits", f"`return {text.line_of(back)}{part}`", (edit,))
+        for part in map(form.format, names)
         if back is not None
-        for edit in (Edit(text.span(back).end, f".{name}"),)
+        for edit in (Edit(text.span(back).end, part),)
     ]
     fixes += [
-        Fix("fits", f"`{shown}.{name}`", (Edit(text.span(value).end, f".{name}"),))
-        for name in names
+        Fix("fits", f"`{shown}{part}`", (Edit(text.span(value).end, part),))
+        for part in map(form.format, names)
     ]
     return Explanation(message, (), tuple(fixes))
 
