@@ -15,7 +15,7 @@ SOURCE = str(HERE.parents[1] / "src")
 KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"))
 """The posts whose mistake is found, each with the libraries that it needs."""
 
-USUAL = ("usual", *(f"usual_{number}" for number in range(2, 9)))
+USUAL = ("usual", *(f"usual_{number}" for number in range(2, 11)))
 MARKS = dict.fromkeys(USUAL, pytest.mark.zoo)
 """Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has."""
 POSTS = [
@@ -39,6 +39,7 @@ def test_every_post_has_its_files_and_label() -> None:
         "wave10": 26,
         "wave11": 24,
         "wave12": 28,
+        "wave13": 29,
         "usual": 36,
         "usual_2": 30,
         "usual_3": 24,
@@ -47,6 +48,8 @@ def test_every_post_has_its_files_and_label() -> None:
         "usual_6": 24,
         "usual_7": 24,
         "usual_8": 24,
+        "usual_9": 24,
+        "usual_10": 24,
     }
     for wave, count in counts.items():
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]

@@ -188,7 +188,7 @@ def _explain_unscaling(text: SourceText, node: ast.AST) -> Explanation | None:
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     block = getattr(text.parent(statement), "body", [])
-    if statement not in block:
+    if not isinstance(statement, ast.stmt) or statement not in block:
         return None
     message = (
         "the gradients are divided by their scale once for each step: here it is done"

@@ -136,7 +136,7 @@ def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
         yield from _iter_leaves(item, deep - 1)
 
 
-def _extend_list(container: Any, items: list[Any]) -> None:
+def _lengthen_list(container: Any, items: list[Any]) -> None:
     """Extend a list, with the position at which its object writes next; as far as the
     capacity of a ring buffer goes.
     """
@@ -378,7 +378,7 @@ class Growing:
             if turns <= 0 or container is None:
                 continue
             if len(container) + turns * count <= MOST_ITEMS:
-                _extend_list(container, list(container)[-count:] * turns)
+                _lengthen_list(container, list(container)[-count:] * turns)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Return whether a carried value must be lengthened now."""
