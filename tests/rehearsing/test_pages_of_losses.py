@@ -77,6 +77,16 @@ AROUND = {
         "",
         "loss = out.square().sum()\n",
     ),
+    "padded-mean": (
+        "model = nn.Embedding(vocab, 8)\n"
+        "layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)\n"
+        "encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)\n"
+        "parameters = [*model.parameters(), *encoder.parameters()]\n"
+        "optimizer = torch.optim.SGD(parameters, lr=0.1)\n"
+        "sequences = [torch.randint(1, vocab, (n,)) for n in (3, 5, 4)]\n",
+        "",
+        "loss = out.square().sum()\n",
+    ),
     "float-mask": (
         "model = nn.Embedding(vocab, 8)\n"
         "layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)\n"

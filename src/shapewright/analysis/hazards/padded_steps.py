@@ -116,7 +116,7 @@ def _read_history(scene: HazardContext, call: OperatorCall, time: int) -> _Histo
             history.unpacked = op
         elif name in TURNS:
             history.reads_padding = True
-        elif _has_padding_mask(op, name, samples):
+        elif has_padding_mask(op, name, samples):
             history.masked = history.masked or op
         waiting += op.inputs
     if history.unpacked is None and history.names & RECURRENT:
@@ -138,7 +138,7 @@ def _is_padded_behind(op: Op, steps: int, samples: int) -> bool:
     )
 
 
-def _has_padding_mask(op: Op, name: str, samples: int) -> bool:
+def has_padding_mask(op: Op, name: str, samples: int) -> bool:
     """Return whether attention is given a mask of the padding of each sample."""
     if name == "multi_head_attention_forward":
         return "key_padding_mask" in op.places

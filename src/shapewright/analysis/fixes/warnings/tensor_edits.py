@@ -5,6 +5,7 @@ directions, scores for classes, weights that are no parameters.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import (
@@ -235,3 +236,23 @@ def suggest_element_of_each_row(
         columns = f"({columns})"
     new = f"{owner}.gather(1, {columns}.unsqueeze(1)).squeeze(1)"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+MASK = re.compile(r"(attention_|attn_|input_|token_)?mask")
+
+
+def suggest_masked_mean(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a mean over the steps that a mask of the function keeps."""
+    function = text.around(node, ast.FunctionDef)
+    if function is None or not isinstance(node, ast.Call):
+        return
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    states = node.args[0] if text.written(node.func) == "torch.mean" else owner
+    names = [argument.arg for argument in function.args.args]
+    for mask in (name for name in names if MASK.fullmatch(name)):
+        if isinstance(states, ast.expr):
+            kept = f"({text.written(states)} * {mask}.unsqueeze(-1)).sum(dim=1)"
+            new = f"{kept} / {mask}.sum(dim=1, keepdim=True)"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

@@ -1,0 +1,96 @@
+"""Find means over the steps of sequences whose padding only attention leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
+from shapewright.analysis.hazards.padded_steps import has_padding_mask
+from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.findings.codes import PADDED_MEAN, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact, Op
+
+PADDING = re.compile(r"\bpad(ding|ded)?\b|pad_|_pad|padding=True", re.IGNORECASE)
+CHOOSING = operators_with("takes_mask") | {"where"}
+FARTHEST = 60
+"""Calls between attention and the mean of its states, of a deep model."""
+NEAREST = 6
+"""Calls in front of the mean among which a mask may be applied."""
+
+
+@looks_for(PADDED_MEAN)
+def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
+    """Find `states.mean(dim=1)` where attention is given a mask of padding."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name != "mean" or call.op.span in seen or call.op.span is None:
+            continue
+        if not scene.in_user_code(call.op) or not _is_over_steps(call):
+            continue
+        states = call.op.inputs[0]
+        masked = _find_masked(scene, states)
+        if masked is None or _is_chosen(scene, states):
+            continue
+        if not _speaks_of_padding(scene):
+            return
+        seen.add(call.op.span)
+        name = scene.names(call.op)[0].rsplit(" (", 1)[0]
+        message = (
+            f"the mean over the {states.shape[1]} steps of {name}"
+            f" {format_shape(states)} counts padding: a mask hides it from attention,"
+            " and not from this"
+        )
+        where = "attention gets a mask of each sample here"
+        yield scene.finding(PADDED_MEAN, call.op, message, (masked, where))
+
+
+def _is_over_steps(call: OperatorCall) -> bool:
+    """Return whether a mean is taken over dim 1 of (samples, steps, features)."""
+    fact = call.op.inputs[0]
+    floats = fact.dtype.startswith(("float", "bf"))
+    gone = find_reduced_dims(call)
+    return floats and fact.ndim == 3 and gone is not None and list(gone) == [1]
+
+
+def _find_masked(scene: HazardContext, states: Fact) -> Op | None:
+    """Return the attention behind some states that got a mask of each sample."""
+    waiting, known = [states.tensor], set[int]()
+    for _ in range(FARTHEST):
+        if not waiting:
+            return None
+        op = scene.program.producers.get(waiting.pop(0))
+        if op is None or op.index in known:
+            continue
+        known.add(op.index)
+        name = op.name.rpartition(".")[2]
+        if has_padding_mask(op, name, states.shape[0]):
+            return op
+        waiting += [
+            fact.tensor for fact in op.inputs if fact.requires_grad or fact.ndim
+        ]
+    return None
+
+
+def _is_chosen(scene: HazardContext, states: Fact) -> bool:
+    """Return whether a mask is applied to the states in front of the mean."""
+    for op in list(iter_first_makers(scene.program, states, NEAREST)):
+        name = op.name.rpartition(".")[2]
+        if name in CHOOSING:
+            return True
+        if name in ARITHMETIC and len(op.inputs) == 2:
+            other = op.inputs[1].shape
+            if other[-1:] == (1,) and other[:2] == states.shape[:2]:
+                return True
+    return False
+
+
+def _speaks_of_padding(scene: HazardContext) -> bool:
+    """Return whether the program's own text pads its sequences."""
+    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    return any(text is not None and PADDING.search(text.text) for text in texts)
