@@ -37,7 +37,7 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
         masked = _find_masked(scene, states)
         if masked is None or _is_chosen(scene, states):
             continue
-        if not _speaks_of_padding(scene):
+        if not _is_about_padding(scene):
             return
         seen.add(call.op.span)
         name = scene.names(call.op)[0].rsplit(" (", 1)[0]
@@ -90,7 +90,7 @@ def _is_chosen(scene: HazardContext, states: Fact) -> bool:
     return False
 
 
-def _speaks_of_padding(scene: HazardContext) -> bool:
+def _is_about_padding(scene: HazardContext) -> bool:
     """Return whether the program's own text pads its sequences."""
     texts = [scene.program.text(file) for file in scene.program.trace.sources]
     return any(text is not None and PADDING.search(text.text) for text in texts)
