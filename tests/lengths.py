@@ -80,6 +80,12 @@ PARTS = {
     "rehearsing/test_counts.py::test_a_turn_that_a_condition_waits_for_is_run": 6,
     "rehearsing/test_function.py::test_nothing_of_the_users_is_changed": 5,
     "rehearsing/test_pages.py::test_torch_runs_both_or_says_so_itself": 7,
+    "rehearsing/test_pages.py::test_the_wrong_example_of_a_page_is_found": 2,
+    "rehearsing/test_pages.py::test_nothing_is_found_in_the_right_example": 2,
+    "rehearsing/test_pages_of_losses.py::"
+    "test_the_wrong_example_of_a_page_is_found": 2,
+    "rehearsing/test_pages_of_losses.py::"
+    "test_nothing_is_found_in_the_right_example": 2,
     "rehearsing/test_scalers.py::test_an_order_is_refused_as_torch_refuses_it": 7,
     "rules/test_layers.py::test_random_calls_agree_with_torch": 4,
     "rules/test_layouts.py::test_elementwise_rule_on_random_layouts": 4,
@@ -94,6 +100,15 @@ PARTS = {
 """Tests with many cases: the first and one of so many are in `make test`."""
 
 FILES = {
+    "rehearsing/test_first_mistakes.py": 6,
+    "rehearsing/test_library_mistakes.py": 6,
+    "rehearsing/test_other_dims.py": 6,
+    "rehearsing/test_built_otherwise.py": 4,
+    "rehearsing/test_curved_means.py": 6,
+    "rehearsing/test_float_masks.py": 5,
+    "rehearsing/test_layer_sizes.py": 4,
+    "rehearsing/test_padded_steps.py": 4,
+    "rehearsing/test_accumulated_gradients.py": 4,
     "rehearsing/test_meant_edits.py": 6,
     "rehearsing/test_made_elsewhere.py": 6,
     "rehearsing/test_values_of_data.py": 5,
