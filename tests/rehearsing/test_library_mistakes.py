@@ -157,6 +157,31 @@ for _ in range(3):
     F.mse_loss(model(x), x).backward()
     optimizer.step()
 """
+COMPILED = """
+import tempfile
+
+def build():
+    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+
+model = build()
+model = torch.compile(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    model.train()
+    optimizer.zero_grad()
+    F.cross_entropy(model(torch.randn(8, 6)), torch.randint(3, (8,))).backward()
+    optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        model(torch.randn(8, 6))
+model.note = 3
+with tempfile.TemporaryDirectory() as folder:
+    torch.save({state}, folder + "/net.pt")
+    plain = build()
+    plain.load_state_dict(torch.load(folder + "/net.pt"))
+plain.eval()
+plain(torch.randn(8, 6))
+"""
 PAIRS = """
 users = torch.randint(0, 30, (60,))
 items = (users * 7 + torch.randint(0, 10, (60,))) % 20
@@ -168,6 +193,12 @@ for batch in pairs[torch.randperm(60)].split(20):
 MISTAKES = {
     "a dict of outputs": (
         SEGMENTS.format(part=""), "torch-error", '`return model(images)["out"]`',
+    ),
+    "a checkpoint of a compiled model": (
+        COMPILED.format(state="model.state_dict()"),
+        "state-dict-mismatch",
+        '`{k.removeprefix("_orig_mod."): v for k, v in torch.load(folder + '
+        '"/net.pt").items()}`',
     ),
     "a tensor in JSON": (METRICS.format(top="top"), "program-error", "`top.item()`"),
     "a dot in a key": (
@@ -204,6 +235,9 @@ QUIET = {
     "a small ring buffer": BUFFER.format(capacity=40, value=f"{VALUE} * (1 - done)"),
     "pixels and centres": GRID,
     "columns of drawn pairs": PAIRS,
+    "a checkpoint of what was compiled": COMPILED.format(
+        state="model._orig_mod.state_dict()"
+    ),
 }
 
 

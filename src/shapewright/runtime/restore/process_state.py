@@ -25,6 +25,7 @@ from torch.utils import _device
 from shapewright.engine.private import device_context, is_stand_in, replace_dynamo
 from shapewright.engine.random_seeds import seed_generators
 from shapewright.engine.replacement import copy_attributes
+from shapewright.runtime.uncompiled import leave_uncompiled
 
 Undo = Callable[[], object]
 
@@ -390,11 +391,13 @@ def _slow_collector() -> Iterator[None]:
 
 @contextmanager
 def _replace_compile() -> Iterator[None]:
-    """Make `torch.compile` return its argument, so that all code runs uncompiled."""
+    """Make `torch.compile` return its argument, so that all code runs uncompiled; a
+    module in a wrapper, as torch does it.
+    """
     original = torch.compile
 
     def uncompiled(model: Any = None, **_: Any) -> Any:
-        return (lambda function: function) if model is None else model
+        return leave_uncompiled(model)
 
     torch.compile = copy_attributes(uncompiled, original)
     try:
