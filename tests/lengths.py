@@ -82,10 +82,8 @@ PARTS = {
     "rehearsing/test_pages.py::test_torch_runs_both_or_says_so_itself": 7,
     "rehearsing/test_pages.py::test_the_wrong_example_of_a_page_is_found": 2,
     "rehearsing/test_pages.py::test_nothing_is_found_in_the_right_example": 2,
-    "rehearsing/test_pages_of_losses.py::"
-    "test_the_wrong_example_of_a_page_is_found": 2,
-    "rehearsing/test_pages_of_losses.py::"
-    "test_nothing_is_found_in_the_right_example": 2,
+    "rehearsing/test_pages_of_losses.py::test_the_wrong_example_of_a_page_is_found": 2,
+    "rehearsing/test_pages_of_losses.py::test_nothing_is_found_in_the_right_example": 2,
     "rehearsing/test_scalers.py::test_an_order_is_refused_as_torch_refuses_it": 7,
     "rules/test_layers.py::test_random_calls_agree_with_torch": 4,
     "rules/test_layouts.py::test_elementwise_rule_on_random_layouts": 4,

@@ -25,7 +25,7 @@ from torch.utils import _device
 from shapewright.engine.private import device_context, is_stand_in, replace_dynamo
 from shapewright.engine.random_seeds import seed_generators
 from shapewright.engine.replacement import copy_attributes
-from shapewright.runtime.uncompiled import leave_uncompiled
+from shapewright.runtime.compiled_modules import leave_uncompiled
 
 Undo = Callable[[], object]
 

@@ -13,10 +13,10 @@ from torch import nn
 OWN = frozenset({"_orig_mod", "training", "_parameters", "_buffers", "_modules"})
 
 
-class OptimizedModule(nn.Module):
+class _OptimizedModule(nn.Module):
     """A module around another one, which it calls as it is; torch's has this name, too.
 
-    Example: the state dict of ``OptimizedModule(nn.Linear(2, 1))`` has the keys
+    Example: the state dict of ``torch.compile(nn.Linear(2, 1))`` has the keys
     ``_orig_mod.weight`` and ``_orig_mod.bias``.
     """
 
@@ -33,7 +33,7 @@ class OptimizedModule(nn.Module):
         """Call the `forward` of the module within."""
         return self._modules["_orig_mod"].forward(*args, **kwargs)  # type: ignore[union-attr]
 
-    def train(self, mode: bool = True) -> OptimizedModule:
+    def train(self, mode: bool = True) -> _OptimizedModule:
         """Put the module within into training mode, or into evaluation."""
         self._modules["_orig_mod"].train(mode)  # type: ignore[union-attr]
         self.__dict__["training"] = mode
@@ -56,10 +56,13 @@ class OptimizedModule(nn.Module):
             setattr(self._modules["_orig_mod"], name, value)
 
 
+_OptimizedModule.__name__ = "OptimizedModule"  # as torch's is called
+
+
 def leave_uncompiled(target: Any = None, **_: Any) -> Any:
     """Return what `torch.compile` returns: a wrapped module, or the function itself."""
     if target is None:
         return leave_uncompiled
-    if isinstance(target, nn.Module) and not isinstance(target, OptimizedModule):
-        return OptimizedModule(target)
+    if isinstance(target, nn.Module) and not isinstance(target, _OptimizedModule):
+        return _OptimizedModule(target)
     return target
