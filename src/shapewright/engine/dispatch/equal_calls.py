@@ -68,7 +68,8 @@ def answer_equal_call(
         return attach_graph(engine, plan, args, kwargs, infos)
     similar = _make_similar_key(engine, name, key)
     plan = hung.get(similar) if similar != key else None
-    if plan is not None:
+    if plan is not None and (len(plan.groups) == 1 or not plan.reached):
+        # else a pass that reaches one result only leaves the other's graph as it was
         plan = plan.for_answer(_describe_call(engine, plan.answer, args, kwargs))
         hung[key] = plan
         return attach_graph(engine, plan, args, kwargs, infos)
