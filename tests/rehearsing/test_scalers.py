@@ -59,7 +59,8 @@ def test_an_order_is_refused_as_torch_refuses_it(
     real = said(text)
     assert len(findings) == bool(real)
     for each in findings:
-        assert each.message == real or each.torch_message in (real or "")
+        raised = f"{each.message} {each.torch_message}"
+        assert real.replace("`", "") in raised.replace("`", "")
 
 
 def test_a_scaler_of_a_device_that_is_not_there_does_nothing(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def _explain_unscaling(text: SourceText, node: ast.AST) -> Explanation | None:
         return None
     message = (
         "the gradients are divided by their scale once for each step: here it is done"
-        " for each batch, also where no step and no `update` follows"
+        " again, before a step and `update` have come"
     )
     place = _find_step(text, statement, block)
     if place is None:
