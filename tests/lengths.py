@@ -98,6 +98,10 @@ PARTS = {
 """Tests with many cases: the first and one of so many are in `make test`."""
 
 FILES = {
+    "rehearsing/test_sizes_of_examples.py": 3,
+    "rehearsing/test_unused_parameters.py": 3,
+    "rehearsing/test_usual_silent_mistakes.py": 3,
+    "rehearsing/test_loss_graphs.py": 3,
     "rehearsing/test_first_mistakes.py": 6,
     "rehearsing/test_library_mistakes.py": 6,
     "rehearsing/test_other_dims.py": 6,
