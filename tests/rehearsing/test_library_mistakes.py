@@ -142,6 +142,29 @@ for step in range(200):
     if len(buffer.data) > 30:
         learn()
 """
+NUMBERS = """
+class Log:
+    def __init__(self):
+        self.rows, self.at = [], 0
+        for number in range(1, 40):
+            setattr(self, f"of_{{number}}", number)
+
+    def push(self, row):
+        {adding}
+        self.rows[self.at] = row
+        self.at += 1
+
+log, model = Log(), nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(300):
+    optimizer.zero_grad()
+    F.cross_entropy(model(torch.randn(8, 6)), torch.randint(3, (8,))).backward()
+    optimizer.step()
+    log.push(step)
+assert len(log.rows) == log.at == 300
+assert all(getattr(log, f"of_{{number}}") == number for number in range(1, 40))
+assert None not in log.rows
+"""
 VALUE = "gamma * net(after).max(1).values"
 GRID = """
 def draw(n, size):
@@ -233,6 +256,8 @@ QUIET = {
     "clipped after the pass": STEPS.format(first="", second="", third=CLIP),
     "an episode that ends": BUFFER.format(capacity=500, value=f"{VALUE} * (1 - done)"),
     "a small ring buffer": BUFFER.format(capacity=40, value=f"{VALUE} * (1 - done)"),
+    "numbers beside a list": NUMBERS.format(adding="self.rows.append(None)"),
+    "numbers beside zeros": NUMBERS.format(adding="self.rows.append(0)"),
     "pixels and centres": GRID,
     "columns of drawn pairs": PAIRS,
     "a checkpoint of what was compiled": COMPILED.format(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shapewright.analysis import python_errors
-from shapewright.analysis.causes_of_errors import find_error_cause
+from shapewright.analysis.causes_with_edits import find_error_cause
 from shapewright.analysis.collated_lists import explain_list_attribute
 from shapewright.analysis.einops_errors import explain_einops
 from shapewright.analysis.exported_sizes import explain_exported_size

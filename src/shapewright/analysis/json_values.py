@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
@@ -34,10 +33,7 @@ def _suggest_items(program: Program) -> Iterator[Fix]:
         if _is_number(op)
         for frame in op.frames
     }
-    for file in program.trace.sources:
-        text = program.text(file)
-        if text is None or is_installed(file):
-            continue
+    for text in program.own_texts():
         names = _list_names(text, lines)
         for node in text.nodes:
             if isinstance(node, ast.Call) and get_called_name(node) in STORING:

@@ -24,10 +24,9 @@ def find_late_layer(program: Program, misloaded: Misloaded) -> Explanation | Non
     for key in misloaded.unexpected:
         path = key.rpartition(".")[0]
         name = path.rpartition(".")[2]
-        for file in program.trace.sources:
-            text = program.text(file)
-            for node in text.nodes if text is not None and name else ():
-                if text is not None and _is_built_late(text, node, name):
+        for text in program.own_texts() if name else ():
+            for node in text.nodes:
+                if _is_built_late(text, node, name):
                     assert isinstance(node, ast.Assign)
                     return _explain_late_layer(program, text, node, misloaded, path)
     return None

@@ -12,7 +12,6 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Explanation, Finding, Fix
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 IMAGES = re.compile(
@@ -44,10 +43,7 @@ def find_missing_setting(program: Program, finding: Finding) -> Explanation | No
 
 
 def _iter_calls(program: Program) -> Iterator[tuple[SourceText, ast.Call]]:
-    for file in program.trace.sources:
-        text = program.text(file)
-        if text is None or is_installed(file):
-            continue
+    for text in program.own_texts():
         for node in text.nodes:
             if isinstance(node, ast.Call):
                 yield text, node

@@ -12,7 +12,6 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Explanation, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
@@ -72,10 +71,7 @@ def _find_length(op: Op, limit: int) -> int | None:
 
 def _iter_cuts(program: Program, limit: int, length: int) -> Iterator[Fix]:
     """Suggest to cut the sequences where they are encoded, else more positions."""
-    for file in program.trace.sources:
-        text = program.text(file)
-        if text is None or is_installed(file):
-            continue
+    for text in program.own_texts():
         calls = [node for node in text.nodes if isinstance(node, ast.Call)]
         for call in calls:
             word = _find_length_word(text, call)

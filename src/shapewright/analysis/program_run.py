@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.record.data_values import DataValues
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 from shapewright.record.report import LastBatch, ListField, Rehearsal
@@ -75,6 +75,13 @@ class Program:
                 SourceText(file, source_text) if source_text is not None else None
             )
         return self._texts[file]
+
+    def own_texts(self) -> Iterator[SourceText]:
+        """Yield the files of the program, without those of installed libraries."""
+        for file in dict.fromkeys((*self.trace.sources, *self.sources)):
+            text = self.text(file)
+            if text is not None and not is_installed(file):
+                yield text
 
     def node(self, span: Span | None) -> tuple[SourceText, ast.expr | ast.stmt] | None:
         """Return the expression or statement at a span."""

@@ -32,7 +32,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import Span, is_installed
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 from shapewright.record.ops import Fact
 
@@ -400,7 +400,7 @@ def _shorten_name(name: str) -> str:
 def _iter_definitions(program: Program, name: str) -> Iterator[_Defined]:
     """Yield the program's functions with this qualified name."""
     qualified = name.replace("<locals>.", "")
-    for text in _iter_own_texts(program):
+    for text in program.own_texts():
         for full, node in text.definitions():
             if full == qualified and not isinstance(node, ast.ClassDef):
                 yield _Defined(_get_head_span(text, node), node.args)
@@ -439,7 +439,7 @@ def _iter_mentions(program: Program, finding: Finding) -> Iterator[Related]:
     for word in dict.fromkeys(QUOTED.findall(finding.torch_message)):
         name = word.rpartition(".")[2]
         places: list[tuple[Span, str]] = []
-        for text in _iter_own_texts(program):
+        for text in program.own_texts():
             for node in text.nodes:
                 if isinstance(node, ast.FunctionDef) and node.name == name:
                     places.append(
@@ -449,11 +449,3 @@ def _iter_mentions(program: Program, finding: Finding) -> Iterator[Related]:
                     places.append((text.span(node), f"`{word}` stands here"))
         if len(places) <= MOST_PLACES:
             yield from (Related(span, words) for span, words in places)
-
-
-def _iter_own_texts(program: Program) -> Iterator[SourceText]:
-    """Yield the program's own files."""
-    for file in dict.fromkeys((*program.trace.sources, *program.sources)):
-        text = program.text(file)
-        if text is not None and not is_installed(file):
-            yield text

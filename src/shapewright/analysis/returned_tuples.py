@@ -27,11 +27,8 @@ def find_returned_tuple(program: Program, finding: Finding) -> Explanation | Non
     """Return which call returned the tuple that was taken for a state, or None."""
     if not REFUSED.search(f"{finding.message} {finding.torch_message}"):
         return None
-    for file in program.trace.sources:
-        text = program.text(file)
-        for statement, call in _iter_whole_pairs(text) if text is not None else ():
-            if text is None:
-                continue
+    for text in program.own_texts():
+        for statement, call in _iter_whole_pairs(text):
             written = text.written(statement.targets[0])
             name = text.written(call.func)
             what = RETURNS_PAIR[get_called_name(call)]

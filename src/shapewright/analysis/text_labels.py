@@ -27,8 +27,7 @@ def find_text_labels(program: Program, finding: Finding) -> Explanation | None:
     """
     if not OF_TUPLE.search(f"{finding.message} {finding.torch_message}"):
         return None
-    texts = [program.text(file) for file in program.trace.sources]
-    known = [text for text in texts if text is not None]
+    known = list(program.own_texts())
     if any("collate_fn" in text.text for text in known):
         return None
     fixes: list[Fix] = []

@@ -27,11 +27,8 @@ def find_transform_order(program: Program, finding: Finding) -> Explanation | No
     related: list[Related] = []
     edits: list[Edit] = []
     name = ""
-    for file in program.trace.sources:
-        text = program.text(file)
-        for early, making in _iter_pairs(text) if text is not None else ():
-            if text is None:
-                continue
+    for text in program.own_texts():
+        for early, making in _iter_pairs(text):
             name = get_called_name(early)
             span = text.span(early)
             words = f"`{name}` stands before `{get_called_name(making)}` here"

@@ -107,7 +107,9 @@ def rehearse_command(
     wanted = _Wanted(memory=is_memory_wanted(machine, memory))
     report = _check_run(script_run, script, timeout, wanted, heard)
     if looks_at_gpu and launch is None and _is_for_gpu(script_run, report):
-        report = _add_gpu_errors(report, replace(script_run, device="cuda"), script)
+        on_gpu = replace(script_run, device="cuda")
+        seconds = min(timeout or GPU_SECONDS, GPU_SECONDS)
+        report = _add_gpu_errors(report, on_gpu, script, seconds)
     return report
 
 
@@ -125,17 +127,20 @@ def _is_for_gpu(script: RehearsedScript, report: Report) -> bool:
     return ASKING.search(read_source(script.target.place)[0]) is not None
 
 
-def _add_gpu_errors(report: Report, script: RehearsedScript, name: str) -> Report:
+def _add_gpu_errors(
+    report: Report, script: RehearsedScript, name: str, seconds: float
+) -> Report:
     """Return a report with the tensors that stay on the CPU where there is a GPU.
 
-    What the program prints in this second run is not shown.
+    What the program prints in this second run is not shown. It may take so many
+    seconds; what it does not reach by then is left as it is.
     """
     with (
         open(os.devnull, "w") as nowhere,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
     ):
-        other = _check_run(script, name, GPU_SECONDS, _Wanted(devices=True))
+        other = _check_run(script, name, seconds, _Wanted(devices=True))
     errors = [
         replace(finding, message=f"with a GPU: {finding.message}")
         for finding in other.findings
@@ -145,9 +150,11 @@ def _add_gpu_errors(report: Report, script: RehearsedScript, name: str) -> Repor
 
 
 ASKING = re.compile(r"\b(cuda|accelerator)\.is_available\(\)")
+"""What a script says that takes a GPU where there is one."""
 QUICK = 10.0
-"""Seconds of a rehearsal after which it is run once more as on a GPU."""
+"""Seconds that a rehearsal may have taken to be run once more, as on a GPU."""
 GPU_SECONDS = 20.0
+"""Seconds that this second run may take."""
 
 
 def check_script(
@@ -237,7 +244,7 @@ def _check_run(
     began, seconds = time.perf_counter(), 0.0
     with (
         redirect_to_stderr(),
-        limit_time(timeout, hard=True) as limit,
+        limit_time(timeout, hard=not wanted.devices) as limit,
         Trying(run) as trying,
     ):
         try:

@@ -165,7 +165,10 @@ class _Teller(ast.NodeTransformer):
         if self.is_meant is not None or not isinstance(called, ast.Attribute):
             return node
         if called.attr in ADDING and _is_plain(called.value):
-            called.value = self.call(GREW, called.value, [called.value])
+            grown: list[ast.expr] = [called.value]
+            if [ast.unparse(argument) for argument in node.args] == ["None"]:
+                grown.append(ast.Constant(True))  # a place that is filled later
+            called.value = self.call(GREW, called.value, grown)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:

@@ -203,7 +203,7 @@ OF_PLACES = ("IndexError", "KeyError")
 
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
-    from shapewright.analysis.causes_of_errors import find_error_cause  # as it edits
+    from shapewright.analysis.causes_with_edits import find_error_cause  # as it edits
 
     of_number = find_number_cause(program, finding)
     if of_number is not None and of_number.fixes:  # others change what is computed

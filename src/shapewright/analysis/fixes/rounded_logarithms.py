@@ -15,9 +15,8 @@ from shapewright.program.syntax_nodes import get_called_name
 
 def suggest_rounded_logarithms(program: Program) -> Iterator[Fix]:
     """Suggest `round(log(n) / log(2))` for `log(n) // log(2)` and `int(log(n, 2))`."""
-    for file in program.trace.sources:
-        text = program.text(file)
-        if text is None or "log(" not in text.text:
+    for text in program.own_texts():
+        if "log(" not in text.text:
             continue
         for node in text.nodes:
             if _is_quotient(node, ast.FloorDiv):

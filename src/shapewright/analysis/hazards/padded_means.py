@@ -92,5 +92,5 @@ def _is_chosen(scene: HazardContext, states: Fact) -> bool:
 
 def _is_about_padding(scene: HazardContext) -> bool:
     """Return whether the program's own text pads its sequences."""
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
-    return any(text is not None and PADDING.search(text.text) for text in texts)
+    texts = scene.program.own_texts()
+    return any(PADDING.search(text.text) is not None for text in texts)

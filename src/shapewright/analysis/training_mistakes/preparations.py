@@ -15,7 +15,6 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import FITTED_ANEW, UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 EVALUATED = re.compile(
@@ -26,20 +25,13 @@ FITTING = frozenset({"fit_transform", "fit"})
 MAKING = frozenset({"ToTensor", "PILToTensor", "ToImage", "ToTensorV2"})
 
 
-def _iter_texts(scene: RehearsalContext) -> Iterator[SourceText]:
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        if text is not None and not is_installed(file):
-            yield text
-
-
 # -- scalers ---------------------------------------------------------------------------
 
 
 @looks_for(FITTED_ANEW)
 def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
     """Find scalers that are fitted on the data for training, and on others again."""
-    for text in _iter_texts(scene):
+    for text in scene.program.own_texts():
         first: dict[tuple[ast.AST | None, str], ast.Call] = {}
         for call in _list_calls(text, FITTING):
             owner = get_receiver(call)
@@ -97,7 +89,7 @@ def _is_built_between(
 @looks_for(UNEQUAL_TRANSFORMS)
 def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
     """Find transforms of the two parts of the data of which one lacks `Normalize`."""
-    for text in _iter_texts(scene):
+    for text in scene.program.own_texts():
         with_norm: dict[str, ast.Call] = {}
         without: dict[str, ast.Call] = {}
         for call in _list_calls(text, frozenset({"Compose"})):

@@ -15,7 +15,6 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import TERMINAL_IGNORED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import Function, SourceText
-from shapewright.program.spans import is_installed
 
 ENDED = re.compile(
     r"(batch_|b_)?(dones?|terminals?|terminated|terminations?)(_batch|_b)?"
@@ -26,9 +25,8 @@ DISCOUNT = re.compile(r"gamma|discount", re.IGNORECASE)
 @looks_for(TERMINAL_IGNORED)
 def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `reward + gamma * next_value` beside a flag that nothing reads."""
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        if text is None or is_installed(file) or "backward" not in text.text:
+    for text in scene.program.own_texts():
+        if "backward" not in text.text:
             continue
         for _, function in text.functions():
             flag = _find_unread_flag(function)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.autograd.graph import increment_version
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.autograd_graph import (
@@ -19,7 +18,8 @@ from shapewright.engine.autograd_graph import (
     memoize_call,
 )
 from shapewright.engine.dispatch import plan_tables
-from shapewright.engine.dispatch.results import convert_for_record, poison_storage
+from shapewright.engine.dispatch.answers import apply_answer
+from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.identity import BLANK, Info, Meta
 from shapewright.engine.memo import INPLACE, Answer
 from shapewright.engine.private import any_autocast
@@ -106,10 +106,7 @@ def answer_equal_write(
     if answer is not None:
         answer = _describe_call(engine, answer, args, kwargs)
         answer.metas = (target.meta,)
-        increment_version(args[0])
-        poison_storage(target.storage)
-        engine.record(answer, infos, (target,))
-        return args[0]
+        return apply_answer(engine, answer, args, kwargs, infos)
     before = len(engine.events)
     out = ask()
     if out is args[0] and len(engine.events) == before + 1:

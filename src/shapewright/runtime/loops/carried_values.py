@@ -136,11 +136,17 @@ def _iter_leaves(value: Any, deep: int) -> Iterator[Any]:
         yield from _iter_leaves(item, deep - 1)
 
 
-def _lengthen_list(container: Any, items: list[Any]) -> None:
+def _lengthen_list(
+    container: Any, items: list[Any], moving: set[tuple[int, str]]
+) -> None:
     """Extend a list, with the position at which its object writes next; as far as the
-    capacity of a ring buffer goes.
+    capacity of a ring buffer goes. The position is an attribute that moves along.
     """
-    places = list(_iter_positions(container))
+    places = [
+        (owner, name)
+        for owner, name in (_iter_positions(container) if moving else ())
+        if (id(owner), name) in moving
+    ]
     before, last = len(container), len(container) + len(items)
     limits = [
         value
@@ -224,8 +230,9 @@ class Lists:
         self._began = 0
         self._most = FEW
         self.forgets = False  # those that nobody else holds, at once
+        self.filled_later: set[int] = set()  # to which None is added, for a place
 
-    def note_growth(self, container: Any) -> None:
+    def note_growth(self, container: Any, is_filled_later: bool = False) -> None:
         """Note an object to which the program is about to add items."""
         if type(container) is not list and (
             type(container) is not deque or container.maxlen is not None
@@ -236,6 +243,8 @@ class Lists:
             number = self._numbers[id(container)] = self.made
             self.held[number] = container
             self.made += 1
+        if is_filled_later:
+            self.filled_later.add(number)
         if self._places.get(number, -1) < self._began:
             self._places[number] = len(self.noted)
             self.noted.append((number, len(container)))
@@ -314,6 +323,8 @@ class Growing:
         self.values: dict[tuple[int, Any], int] = {}  # before it
         self.first_note = self.made_before = 0
         self.added: dict[int, int] = {}
+        self.positions: dict[int, set[tuple[int, str]]] = {}  # after the last turn
+        self.moving: dict[int, set[tuple[int, str]]] = {}  # after the last two turns
         self.with_graphs: dict[int, int] = {}  # turns in which a list got such tensors
         self.parts: dict[int, list[_Part] | None] = {}
         self.joined: dict[int, list[More]] = {}
@@ -346,11 +357,19 @@ class Growing:
                 known.add(number)
                 if len(container) > length:
                     self.added[number] = len(container) - length
+                    if number in self.lists.filled_later:
+                        self.note_positions(number, container)
         self.counted = {
             name: value - self.values[name]
             for name, value in self.numbers.values().items()
             if name in self.values
         }
+
+    def note_positions(self, number: int, container: Any) -> None:
+        """Note the attributes that were as large as a list before this turn, too."""
+        now = {(id(owner), name) for owner, name in _iter_positions(container)}
+        self.moving[number] = now & self.positions.get(number, set())
+        self.positions[number] = now
 
     def keeps_graphs(self, turns: int) -> bool:
         """Return whether a list has got tensors with their graphs in so many turns."""
@@ -378,7 +397,8 @@ class Growing:
             if turns <= 0 or container is None:
                 continue
             if len(container) + turns * count <= MOST_ITEMS:
-                _lengthen_list(container, list(container)[-count:] * turns)
+                items = list(container)[-count:] * turns
+                _lengthen_list(container, items, self.moving.get(number, set()))
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Return whether a carried value must be lengthened now."""

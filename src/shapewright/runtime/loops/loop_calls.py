@@ -176,10 +176,12 @@ def _set_count(
     return value if turns is None else turns.counts.set_on(index, value)
 
 
-def _note_growth(stage: RehearsalState, container: Any) -> Any:
+def _note_growth(
+    stage: RehearsalState, container: Any, is_filled_later: bool = False
+) -> Any:
     """Note an object, perhaps a list, to which the program is about to add items."""
     if not stage.making and stage.is_in_loop():
-        stage.lists.note_growth(container)
+        stage.lists.note_growth(container, is_filled_later)
     return container
 
 

@@ -129,9 +129,7 @@ class Modes:
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
         self.in_eval: list[tuple[int, tuple[Place, Place | None, str]]] = []
         self.loaded: dict[int, Place] = {}  # modules with weights of a file
-        self.chosen: set[int] = (
-            set()
-        )  # modules on which `train()` or `eval()` was called
+        self.chosen: set[int] = set()  # modules that `train()` or `eval()` was told to
         self.used_as_loaded: dict[int, tuple[Place, Place, str]] = {}
         self.call = 0
         self.evaluations = _Evaluations(run.engine)
