@@ -178,7 +178,8 @@ def _make_readable(value: Any) -> Any:
         return str(value).removeprefix("torch.")
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
-    return f"<{type(value).__name__}>"
+    name = type(value).__name__
+    return f"<ndarray of {value.dtype}>" if name == "ndarray" else f"<{name}>"
 
 
 PLAIN_OF_TORCH = torch.dtype | torch.device | torch.layout | torch.memory_format

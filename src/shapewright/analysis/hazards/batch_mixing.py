@@ -10,6 +10,7 @@ from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.summed_batches import find_summed_batches
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -30,6 +31,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
+DIVISIONS = operators_with("divides_elements")
 COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
 NORMALISERS = operators_with("normalizes_along_dim")
 
@@ -55,10 +57,64 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
                 yield _report_einsum(scene, call, letter)
         if call.name in REDUCING and _has_merged_samples(scene, call):
             yield _report_merged(scene, call)
+        if call.name in DIVISIONS and call.op.span is not None:
+            norm = _find_norm(scene, call)
+            at = None if norm is None else _find_norm_dim(norm)
+            if norm is not None and at is not None:
+                competing = _has_competing_samples(scene, norm, at)
+                if competing and not _is_summed_over_batch(scene, call):
+                    yield _report_batch_axis(scene, norm, at)
         if call.name in NORMALISERS and call.op.span is not None:
             at = _find_normalised_dim(call)
             if at is not None and _has_competing_samples(scene, call, at):
                 yield _report_batch_axis(scene, call, at)
+
+
+def _find_norm(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+    """Return the norm of what a call divides by it, or None."""
+    if len(call.op.inputs) != 2 or not call.op.inputs[1].shape:
+        return None
+    for op in iter_first_makers(scene.program, call.op.inputs[1], STEPS):
+        norm = scene.call(op)
+        if norm.name in NORMS:
+            same = norm.op.inputs[0].tensor == call.op.inputs[0].tensor
+            return norm if same else None
+        if norm.name not in KEEPING:
+            return None
+    return None
+
+
+def _find_norm_dim(norm: OperatorCall) -> int | None:
+    """Return the dim along which a norm runs that keeps it."""
+    gone = find_reduced_dims(norm)
+    kept = len(norm.shape) == len(norm.dims[0])
+    return gone[0] if gone is not None and len(gone) == 1 and kept else None
+
+
+def _is_summed_over_batch(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a product sums what follows from a call over the samples, as a
+    correlation of features does.
+    """
+    waiting, met = [call.op.outputs[0]], set[int]()
+    while waiting and len(met) < FARTHEST:
+        for user in scene.users.get(waiting.pop().tensor, ()):
+            if user.op.index in met:
+                continue
+            met.add(user.op.index)
+            contraction = find_contraction(user)
+            if contraction is not None and any(
+                map(scene.has_batch, (*contraction.left, *contraction.right))
+            ):
+                return True
+            waiting += user.op.outputs
+    return False
+
+
+NORMS = frozenset({"norm", "vector_norm"})
+KEEPING = operators_with("clamps", "adds_terms") | {"clamp_min", "+", "add"}
+"""What keeps a norm away from zero."""
+FARTHEST = 12
+"""Calls behind a normalised tensor that are looked at."""
 
 
 def _has_merged_samples(scene: HazardContext, call: OperatorCall) -> bool:
@@ -234,7 +290,8 @@ def _is_per_sample(scene: HazardContext, call: OperatorCall) -> bool:
     data = [
         dim for dim in dims if any(axis.data for axis in dim) and get_length(dim) > 1
     ]
-    return not by and bool(batch) and len(data) > 1 and len(dims) > 2
+    ranks = 2 if call.op.module else 3
+    return not by and bool(batch) and len(data) > 1 and len(dims) >= ranks
 
 
 def _find_extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:

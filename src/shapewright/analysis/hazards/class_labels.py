@@ -26,6 +26,8 @@ from shapewright.record.ops import Fact
 
 EQUALITY = frozenset({"==", "!=", "eq", "ne"})
 CHOOSING = operators_with("returns_values_and_indices")
+SELECTING = CHOOSING | operators_with("finds_extremes") | {"topk", "sort", "kthvalue"}
+"""What returns the largest scores themselves, some of them with their indices."""
 SCORES = LINEAR | frozenset(values_of("gives_values")) | {"relu", "tanh"}
 LOSSES = operators_with("is_loss")
 FARTHEST = 8
@@ -48,7 +50,7 @@ def find_compared_scores(scene: HazardContext) -> Iterator[Finding]:
         name = scene.names(call.op)[at].rsplit(" (", 1)[0]
         label = scene.names(call.op)[1 - at].rsplit(" (", 1)[0]
         what = f"scores of {scene.operation(scores_call.op)}"
-        if scores_call.name in CHOOSING:
+        if scores_call.name in SELECTING:
             what = f"the values of {scene.operation(scores_call.op)}, not its indices"
         message = (
             f"{name} holds {what}, and {label} holds classes: they are never equal"
@@ -67,9 +69,9 @@ def _find_scores(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         maker = scene.maker(fact)
         if maker is None or not maker.op.inputs:
             return None
-        if maker.name in CHOOSING:
+        if maker.name in SELECTING:
             values = maker.op.outputs[0].tensor == fact.tensor
-            along = len(maker.op.outputs) == 2
+            along = len(maker.op.outputs) == 2 or bool(maker.shape)
             scores = _find_scores(scene, maker.op.inputs[0])
             return maker if values and along and scores is not None else None
         if maker.name in SCORES:
@@ -161,7 +163,10 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
 
 def _get_sizes(dim: Dim) -> list[int]:
     """Return the sizes of the data's axes that a dim joins."""
-    if any(not axis.data or axis.kind == "changed" for axis in dim):
+    if any(not axis.data for axis in dim):
+        return []
+    resized = [axis for axis in dim if axis.kind == "changed"]
+    if any(axis.root.kind not in ("input", "source") for axis in resized):
         return []
     return [axis.size for axis in dim if axis.size > 1]
 

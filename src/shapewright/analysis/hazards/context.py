@@ -223,6 +223,25 @@ class HazardContext:
         batch = self.batch
         return batch is not None and any(axis.root is batch.root for axis in dim)
 
+    @cached_property
+    def row_writes(self) -> dict[int, list[int]]:
+        """Return how many entries each tensor had that was written into a row of a
+        storage: `out[i, :n] = row`, by the storage.
+        """
+        lengths: dict[int, list[int]] = {}
+        for call in self.calls:
+            inputs = call.op.inputs
+            if call.op.name != "[]=" or len(inputs) != 2:
+                continue
+            target, row = inputs
+            items = call.given(1)
+            items = items if isinstance(items, tuple) else (items,)
+            starts = [i for i in items if isinstance(i, str) and i not in (":", "...")]
+            behind = len(starts) == 1 and starts[0].startswith(":")
+            if behind and row.shape and len(target.shape) >= len(row.shape):
+                lengths.setdefault(target.storage, []).append(row.shape[0])
+        return lengths
+
     # -- walking -------------------------------------------------------------------
 
     def maker(self, fact: Fact) -> OperatorCall | None:

@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import find_base
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.analysis.provenance.layer_axes import (
+    find_reduced_dims,
+    parse_equation,
+)
 from shapewright.findings.codes import CENTRED_AXIS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -20,6 +23,8 @@ from shapewright.record.ops import Fact
 MATRIX_PRODUCTS = frozenset({"matmul", "mm", "@", "__matmul__", "__rmatmul__"})
 TRANSPOSES = operators_with("transposes_dims") | {"t", "T", "mT", "adjoint"}
 DIFFERENCES = operators_with("subtracts")
+DIVISIONS = operators_with("divides_elements")
+MEANS = frozenset({"mean", "sum"})
 FARTHEST = 4
 
 
@@ -28,12 +33,8 @@ def find_other_centring(scene: HazardContext) -> Iterator[Finding]:
     """Find `c.t() @ c` of features from which the mean of each sample was taken."""
     seen: set[object] = set()
     for call in scene.calls:
-        if call.name not in MATRIX_PRODUCTS or len(call.op.inputs) != 2:
-            continue
-        (left, is_turned), (right, is_right_turned) = (
-            _find_untransposed(scene, fact) for fact in call.op.inputs
-        )
-        if left.tensor != right.tensor or not is_turned or is_right_turned:
+        left = _find_samples(scene, call)
+        if left is None:
             continue
         mean = _find_mean_of_rows(scene, left)
         if mean is None or not left.requires_grad or mean.op.span in seen:
@@ -48,6 +49,27 @@ def find_other_centring(scene: HazardContext) -> Iterator[Finding]:
         )
         words = "the product sums over the samples"
         yield scene.finding(CENTRED_AXIS, mean.op, message, (call.op, words))
+
+
+def _find_samples(scene: HazardContext, call: OperatorCall) -> Fact | None:
+    """Return the matrix of which a product with itself sums over the rows, or None."""
+    if len(call.op.inputs) != 2:
+        return None
+    if call.name == "einsum":
+        first, second = call.op.inputs
+        equation = parse_equation(call)
+        if equation is None or equation[1] is None or first.tensor != second.tensor:
+            return None
+        terms, out = equation[0], equation[1]
+        rows = all(len(term) == 2 for term in terms) and terms[0][0] == terms[1][0]
+        return first if rows and sorted(out) == sorted(t[1] for t in terms) else None
+    if call.name not in MATRIX_PRODUCTS:
+        return None
+    (left, is_turned), (right, is_right_turned) = (
+        _find_untransposed(scene, fact) for fact in call.op.inputs
+    )
+    same = left.tensor == right.tensor and is_turned and not is_right_turned
+    return left if same else None
 
 
 def _find_untransposed(scene: HazardContext, fact: Fact) -> tuple[Fact, bool]:
@@ -69,7 +91,10 @@ def _find_mean_of_rows(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     for at in (0, 1):
         whole, part = call.op.inputs[at], call.op.inputs[1 - at]
         mean = scene.maker(find_base(scene, part, {"[]"}))
-        if mean is None or mean.name != "mean" or len(whole.shape) != 2:
+        if mean is not None and mean.name in DIVISIONS and len(mean.op.inputs) == 1:
+            is_count = mean.given(1) == whole.shape[-1]
+            mean = scene.maker(mean.op.inputs[0]) if is_count else None
+        if mean is None or mean.name not in MEANS or len(whole.shape) != 2:
             continue
         if mean.op.inputs[0].tensor != whole.tensor:
             continue

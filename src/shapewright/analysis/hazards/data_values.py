@@ -6,7 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.context import ALL_LOSSES, LAYERS, HazardContext
+from shapewright.analysis.hazards.context import (
+    ALL_LOSSES,
+    LAYERS,
+    RECURRENT,
+    HazardContext,
+)
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import LOG_OF_ZERO, NAN_IN_DATA, looks_for
@@ -31,6 +36,7 @@ KEEPING_ZEROS = operators_with(
     "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "keeps_zeros"
 ) | {"to", "[]"}  # fmt: skip
 """Calls after which a 0 is still 0."""
+READERS = LAYERS | RECURRENT | ALL_LOSSES | {"multi_head_attention_forward"}
 FARTHEST = 16
 """Calls between data and the call that takes them."""
 MOST = 400
@@ -72,7 +78,7 @@ def _find_reader(scene: HazardContext, tensor: int) -> OperatorCall | None:
     reader: OperatorCall | None = None
     while waiting and len(seen) < MOST:
         for call in scene.users.get(waiting.pop(0), ()):
-            if call.name in LAYERS or call.name in ALL_LOSSES:
+            if call.name in READERS:
                 reader = reader or call
             elif call.name not in CARRYING or _is_chosen_by_mask(call):
                 if call.name not in MEASURING:

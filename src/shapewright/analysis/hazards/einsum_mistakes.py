@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.layer_axes import (
     infer_output_letters,
@@ -12,6 +13,12 @@ from shapewright.analysis.provenance.layer_axes import (
 )
 from shapewright.findings.codes import DIAGONAL_ONLY, EINSUM_REDUCTION, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+ROWS = operators_with("reads_by_index", "keeps_elements") | {"[]"}
+FARTHEST = 6
+"""Calls between a parameter and the product."""
 
 
 @looks_for(EINSUM_REDUCTION)
@@ -76,7 +83,7 @@ def find_diagonals(scene: HazardContext) -> Iterator[Finding]:
             twice = next((c for c in term if term.count(c) > 1), "")
             if not twice or not fact.requires_grad:
                 continue
-            if fact.tensor not in scene.program.states:
+            if not _is_of_states(scene, fact):
                 continue
             message = (
                 f"`{call.given(0, 'equation')}` reads only the diagonal of {name}"
@@ -89,3 +96,14 @@ def find_diagonals(scene: HazardContext) -> Iterator[Finding]:
                 message,
                 (call.op, "a product with the matrix has two letters for it"),
             )
+
+
+def _is_of_states(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor is a parameter, a view of one, or rows chosen from one."""
+    makers = iter_first_makers(scene.program, fact, FARTHEST)
+    facts = [fact]
+    for op in makers:
+        if op.kind != "view" and op.name.rpartition(".")[2] not in ROWS:
+            break
+        facts += op.inputs[:1]
+    return any(source.tensor in scene.program.states for source in facts)

@@ -12,7 +12,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import DROPOUT_ALWAYS_ON, EQUAL_SAMPLES, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.syntax_nodes import is_starred
+from shapewright.program.syntax_nodes import get_called_name, is_starred
 from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
 DROPOUTS = operators_with("drops_elements")
@@ -24,12 +24,41 @@ def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         if call.name not in DROPOUTS or not call.given(1, "p", default=0.5):
             continue
-        if scene.in_user_code(call.op) and _is_without_mode(scene, call.op):
+        if _is_new_layer(scene, call.op):
+            message = (
+                "this layer is built anew in each call, in training mode: its dropout"
+                " drops elements in evaluation too, since `eval()` does not reach it"
+            )
+            yield scene.finding(DROPOUT_ALWAYS_ON, call.op, message)
+        elif scene.in_user_code(call.op) and _is_without_mode(scene, call.op):
             message = (
                 f"{scene.operation(call.op)} drops elements in evaluation too: without"
                 " `training=self.training`, `eval()` does not switch it off"
             )
             yield scene.finding(DROPOUT_ALWAYS_ON, call.op, message)
+
+
+def _is_new_layer(scene: HazardContext, op: Op) -> bool:
+    """Return whether a method of a module calls a layer of dropout that it has just
+    built: `nn.Dropout(p)(x)`.
+    """
+    if op.span is None or scene.in_user_code(op):
+        return False
+    text_and_call = scene.program.call_at(op.span)
+    if text_and_call is None or not isinstance(text_and_call[1].func, ast.Call):
+        return False
+    text, node = text_and_call
+    function = text.around(node, ast.FunctionDef)
+    method = function is not None and isinstance(text.parent(function), ast.ClassDef)
+    is_dropout = get_called_name(node.func).endswith("Dropout")
+    return (
+        method
+        and is_dropout
+        and not any(
+            isinstance(outer, ast.Call) and get_called_name(outer) in ("train", "eval")
+            for outer in text.outwards(node)
+        )
+    )
 
 
 def _is_without_mode(scene: HazardContext, op: Op) -> bool:
@@ -78,6 +107,66 @@ def find_equal_samples(scene: HazardContext) -> Iterator[Finding]:
                 " dropout is off in evaluation, and the input is one",
                 (join, "they are joined here"),
             )
+            return
+    yield from _find_equal_passes(scene)
+
+
+SPREADS = frozenset(
+    {"std", "var", "nanstd", "nanvar", "stdev", "pstdev", "variance", "std_mean",
+     "var_mean", "quantile", "percentile"}
+)  # fmt: skip
+"""Names of functions, of arrays too, that measure how far samples are apart."""
+LEAST = 3
+"""Calls of one line with one input before anything is said."""
+
+
+def _find_equal_passes(scene: HazardContext) -> Iterator[Finding]:
+    """Find a line that calls a model in evaluation again and again with one input, in
+    a function that measures the spread of what it collects.
+    """
+    groups: dict[tuple[object, ...], list[ModuleCall]] = {}
+    for call in scene.program.trace.calls:
+        if call.span is not None and _is_outermost(call):
+            key = (call.span, *_find_source(scene, call))
+            groups.setdefault(key, []).append(call)
+    for calls in groups.values():
+        first, last = calls[0], calls[-1]
+        ops = scene.program.trace.ops[first.ops[0] : last.ops[1]]
+        if len(calls) < LEAST or not ops or not _is_measured(scene, ops[0]):
+            continue
+        written = any(
+            op.kind == "inplace" and fact.tensor in scene.program.states
+            for op in ops
+            for fact in op.outputs
+        )
+        if written or not _is_only_dropout_off(scene, first):
+            continue
+        message = (
+            f"all outputs of `{first.class_name}` here are the same: its dropout is off"
+            " in evaluation, and the input is one"
+        )
+        yield Finding(EQUAL_SAMPLES, "warning", message, first.span, first.path)
+
+
+def _is_measured(scene: HazardContext, op: Op) -> bool:
+    """Return whether a function around a call measures a spread."""
+    for frame in op.frames:
+        place = scene.program.call_at(frame.span)
+        if place is None:
+            continue
+        text, node = place
+        function = text.around(node, ast.FunctionDef)
+        if function is None or not text.around(node, ast.For, ast.comprehension):
+            continue
+        for inner in ast.walk(function):
+            if isinstance(inner, ast.Call) and get_called_name(inner) in SPREADS:
+                return True
+    return False
+
+
+def _is_outermost(call: ModuleCall) -> bool:
+    """Return whether the program's own text called a module."""
+    return call.depth == 1 or (call.depth == 0 and call.index > 0)
 
 
 def _is_along_samples(join: OperatorCall, call: OperatorCall) -> bool:
@@ -102,8 +191,7 @@ def _find_model_call(scene: HazardContext, tensor: int) -> ModuleCall | None:
         if op is None:
             return None
         for call in scene.program.trace.calls:
-            own = call.depth == 1 or (call.depth == 0 and call.index > 0)
-            if own and call.ops[0] <= op.index < call.ops[1]:
+            if _is_outermost(call) and call.ops[0] <= op.index < call.ops[1]:
                 return call
         if len(op.inputs) != 1:
             return None

@@ -13,7 +13,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
-JOINS = operators_with("concatenates")
+JOINS = operators_with("concatenates") | {"hstack", "vstack"}
 SHIFTS = frozenset({"+", "+=", "add", "add_", "-", "where"})
 BY_INDEX = (
     operators_with("adds_by_index", "indexes_along_dim", "indexes_each_element")
@@ -81,10 +81,15 @@ def _report(
 
 
 def _is_of_nodes(facts: tuple[Fact, ...]) -> bool:
-    """Return whether the features of several graphs' nodes are joined, row by row."""
-    return all(
+    """Return whether the features or kinds of several graphs' nodes are joined, row by
+    row.
+    """
+    features = all(
         len(fact.shape) == 2 and fact.dtype.startswith(("float", "bf"))
         for fact in facts
+    )
+    return features or all(
+        len(fact.shape) == 1 and fact.dtype.startswith("int") for fact in facts
     )
 
 
@@ -92,6 +97,8 @@ def _is_of_edges(call: OperatorCall) -> bool:
     """Return whether pairs of integers are joined along their other dim."""
     ins = call.op.inputs
     dim = call.given(1, "dim", "axis", default=0)
+    if call.name in ("hstack", "vstack"):
+        dim = 1 if call.name == "hstack" else 0
     if not isinstance(dim, int) or not all(len(fact.shape) == 2 for fact in ins):
         return False
     pairs = 1 - dim % 2

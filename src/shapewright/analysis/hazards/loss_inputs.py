@@ -67,12 +67,20 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
             kind = "logits"
         if expected == "log-probabilities" and _is_divided_by_own_sum(scene, maker):
             kind = "probabilities"
+        if maker.name in ("exp", "exp_") and _is_logarithm(scene, maker):
+            kind = "probabilities"
         if kind is not None and kind != expected:
             yield _LossInput(call.op, maker.op, kind, expected)
         elif kind in HALVED:
             before = find_value_maker(scene, maker.op.inputs[0])
             if before is not None and before.name in ("relu", "relu_"):
                 yield _LossInput(call.op, before.op, maker.name, "")
+
+
+def _is_logarithm(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call gets log-probabilities."""
+    before = find_value_maker(scene, call.op.inputs[0])
+    return before is not None and ACTIVATIONS.get(before.name) == "log-probabilities"
 
 
 def _strip_epsilon(scene: HazardContext, maker: OperatorCall) -> OperatorCall:

@@ -33,7 +33,7 @@ FARTHEST = 400
 TRIANGLES = operators_with("keeps_triangle")
 DRAWS = operators_with("is_random") & (
     operators_with("is_sized_factory") | operators_with("ignores_given_values")
-)
+) | {"normal"}
 JOINING = operators_with("joins_tensors") | {"pad_sequence"}
 SQUARES = frozenset({"pow", "**", "square", "abs"})
 
@@ -211,8 +211,10 @@ def find_unrelated_noise(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _is_squared(scene: HazardContext, call: OperatorCall) -> bool:
-    """Return whether a call is a difference of which squares are taken."""
-    return call.name in DIFFERENCES and any(
+    """Return whether a call is a difference of which squares are taken; a sum where
+    the noise has the other sign.
+    """
+    return call.name in DIFFERENCES | SUMS and any(
         user.name in SQUARES
         or (user.name in PRODUCTS and len(user.op.inputs) == 2
             and user.op.inputs[0].tensor == user.op.inputs[1].tensor)

@@ -20,7 +20,7 @@ PRODUCTS = operators_with("is_product") | {"einsum", "baddbmm"}
 SCALING = frozenset({"*", "mul", "/", "div"}) | REARRANGING
 """Calls between the product of queries and keys and its softmax."""
 CONSTANTS = values_of("fills_with")
-SOFTMAXES = frozenset({"softmax", "log_softmax"})
+SOFTMAXES = frozenset({"softmax", "log_softmax", "logsumexp"})
 MULTIPLICATIONS = frozenset({"*", "mul", "mul_", "*="})
 KEEPING = operators_with("drops_elements", "keeps_elements") | {"to"}
 NEUTRAL = frozenset({"isnan", "isinf", "isfinite"})
@@ -136,7 +136,9 @@ def _find_fill(scene: HazardContext, call: OperatorCall) -> float | None:
     if call.name in FILLS:
         value = call.given(2, "value")
     elif call.name in MULTIPLICATIONS and len(call.op.inputs) == 2:
-        return 0.0 if _is_mask(scene, call.op.inputs[1]) else None
+        mask = call.op.inputs[1]
+        is_mask = _is_mask(scene, mask) or find_true_offsets(scene, mask) is not None
+        return 0.0 if is_mask else None
     elif call.name == "where" and len(call.op.inputs) == 2:
         value = call.given(2, "other", default=call.given(1, "input"))
     elif call.name == "where" and len(call.op.inputs) == 3:

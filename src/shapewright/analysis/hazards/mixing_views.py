@@ -10,7 +10,8 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.flattened_channels import find_flattened_channels
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, RegroupedDims
-from shapewright.analysis.provenance.axis_flow import get_length
+from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
+from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import (
     BATCH_AXIS,
     VIEW_MIXES_DIMS,
@@ -118,8 +119,21 @@ def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
         if user.name in ("[]", "narrow", "index_select", "slice") and user.dims[0]:
             after = user.op.outputs[0].shape
             if len(after) == len(out.shape) and user.op.outputs[0] != out:
+                if _is_swapped(block) and not _drops_first(user):
+                    continue
                 return any(after[d] != out.shape[d] for d in range(*block.after))
     return False
+
+
+def _drops_first(call: OperatorCall) -> bool:
+    """Return whether an index leaves out what comes first along a dim, as in `x[1:]`,
+    or an index that is not known may do so.
+    """
+    items = get_items(call) if call.name == "[]" else None
+    if items is None:
+        return True
+    cuts = [item for item in items if isinstance(item, str) and ":" in item]
+    return any(cut.partition(":")[0] not in ("", "0") for cut in cuts)
 
 
 def _is_mixed(block: RegroupedDims) -> bool:
@@ -193,7 +207,7 @@ def _has_mixed_channels(block: RegroupedDims) -> bool:
     sides = sizes[-2] * sizes[-1]
     prefixes = [prod(sizes[:at]) for at in range(1, len(sizes))]
     return (
-        any(axis.data for axis in block.axes[:-1])
+        any(axis.data or axis.kind == "changed" for axis in block.axes[:-1])
         and min(sizes[-2:]) > 1
         and tokens % sides == 0
         and sizes[-3] % features == 0

@@ -17,6 +17,9 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 PADDING = re.compile(r"\bpad(ding|ded)?\b|pad_|_pad|padding=True", re.IGNORECASE)
+DIVISIONS = operators_with("divides_elements")
+TURNING = operators_with("transposes_dims") | {"permute"}
+POOLING = "adaptive_avg_pool1d"
 CHOOSING = operators_with("takes_mask") | {"where"}
 FARTHEST = 60
 """Calls between attention and the mean of its states, of a deep model."""
@@ -29,11 +32,11 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
     """Find `states.mean(dim=1)` where attention is given a mask of padding."""
     seen: set[object] = set()
     for call in scene.calls:
-        if call.name != "mean" or call.op.span in seen or call.op.span is None:
+        if call.op.span in seen or call.op.span is None or not call.op.inputs:
             continue
-        if not scene.in_user_code(call.op) or not _is_over_steps(call):
+        states = _find_states(scene, call)
+        if states is None:
             continue
-        states = call.op.inputs[0]
         masked = _find_masked(scene, states)
         if masked is None or _is_chosen(scene, states):
             continue
@@ -41,6 +44,7 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
             return
         seen.add(call.op.span)
         name = scene.names(call.op)[0].rsplit(" (", 1)[0]
+        name = name if states is call.op.inputs[0] else "the states"
         message = (
             f"the mean over the {states.shape[1]} steps of {name}"
             f" {format_shape(states)} counts padding: a mask hides it from attention,"
@@ -48,6 +52,30 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
         )
         where = "attention gets a mask of each sample here"
         yield scene.finding(PADDED_MEAN, call.op, message, (masked, where))
+
+
+def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:
+    """Return the states over whose steps a call takes a mean: by `mean`, by a pooling
+    to one step, or by a sum that is divided by the number of all steps.
+    """
+    if call.name == "mean":
+        over_steps = scene.in_user_code(call.op) and _is_over_steps(call)
+        return call.op.inputs[0] if over_steps else None
+    if call.name == "sum" and scene.in_user_code(call.op) and _is_over_steps(call):
+        steps = call.op.inputs[0].shape[1]
+        users = scene.users.get(call.op.outputs[0].tensor, ())
+        divided = any(
+            user.name in DIVISIONS and user.given(1) == steps for user in users
+        )
+        return call.op.inputs[0] if divided else None
+    if call.name == POOLING and call.shape[-1:] == (1,) and call.op.inputs[0].ndim == 3:
+        turn = scene.maker(call.op.inputs[0])
+        is_turned = turn is not None and turn.name in TURNING
+        states = turn.op.inputs[0] if turn is not None and is_turned else None
+        turned = call.op.inputs[0].shape
+        same = states is not None and states.shape == (turned[0], turned[2], turned[1])
+        return states if same else None
+    return None
 
 
 def _is_over_steps(call: OperatorCall) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from shapewright.analysis.hazards.causal_masks import FILLS, HIDES
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
 from shapewright.analysis.hazards.mask_fills import PRODUCTS
+from shapewright.analysis.hazards.padded_rows import PaddedRows, find_padded_rows
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.view_axes import get_items
@@ -28,6 +29,7 @@ class _History:
     """What came before a tensor: the call that padded it, and what read it."""
 
     padding: Op | None = None
+    rows: PaddedRows | None = None
     masked: Op | None = None
     unpacked: Op | None = None
     reads_padding: bool = False
@@ -48,18 +50,21 @@ class _History:
 def find_padded_steps(scene: HazardContext) -> Iterator[Finding]:
     """Find `states[:, -1]` of sequences of several lengths."""
     seen: set[object] = set()
-    if not any(call.name == "pad_sequence" for call in scene.calls):
-        return
     for call in scene.calls:
         time = _get_last_step(call)
         if time is None or call.op.span in seen or not scene.in_user_code(call.op):
             continue
         history = _read_history(scene, call, time)
-        padding = history.padding
-        if padding is None or history.reads_padding or not history.is_of_steps:
+        padding, rows = history.padding, history.rows
+        if (
+            padding is None
+            or rows is None
+            or history.reads_padding
+            or not history.is_of_steps
+        ):
             continue
         seen.add(call.op.span)
-        lengths = [fact.shape[0] for fact in padding.inputs]
+        lengths = rows.lengths
         count = sum(length < max(lengths) for length in lengths)
         name = scene.names(call.op)[0].rsplit(" (", 1)[0]
         message = (
@@ -108,9 +113,9 @@ def _read_history(scene: HazardContext, call: OperatorCall, time: int) -> _Histo
         known.add(op.index)
         name = op.name.rpartition(".")[2]
         history.names.add(name)
-        if name == "pad_sequence":
-            if _is_padded_behind(op, steps, samples):
-                history.padding = op
+        if rows := find_padded_rows(scene, op):
+            if _is_padded_behind(op, rows, steps, samples):
+                history.padding, history.rows = op, rows
             continue
         if name == "_pad_packed_sequence":
             history.unpacked = op
@@ -124,17 +129,12 @@ def _read_history(scene: HazardContext, call: OperatorCall, time: int) -> _Histo
     return history
 
 
-def _is_padded_behind(op: Op, steps: int, samples: int) -> bool:
-    """Return whether sequences of several lengths were padded at their end."""
-    arguments = dict(op.arguments)
-    side = arguments.get("3", arguments.get("padding_side", "right"))
-    lengths = {fact.shape[0] for fact in op.inputs if fact.shape}
+def _is_padded_behind(op: Op, rows: PaddedRows, steps: int, samples: int) -> bool:
+    """Return whether the samples, in so many steps, are the rows that were padded."""
     return (
-        side == "right"
-        and len(lengths) > 1
-        and set(op.outputs[0].shape[:2]) == {steps, samples}
-        and len(op.inputs) == samples
-        and max(lengths) == steps
+        set(op.outputs[0].shape[:2]) == {steps, samples}
+        and len(rows.lengths) == samples
+        and max(rows.lengths) <= steps
     )
 
 

@@ -7,7 +7,7 @@ entropy of the same distribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import LOSSES, HazardContext
@@ -43,7 +43,10 @@ NEGATED = frozenset(values_of("expects_input")) - {"kl_div"}
 """Losses of which each element is the negative logarithm of a probability."""
 MONOTONE = operators_with("clamps") | JOINS | {"exp", "sum", "[]", "gather"}
 """Calls that grow with their input."""
+INNER_PRODUCTS = frozenset({"einsum", "dot", "inner", "vdot", "matmul", "@"})
 SQUARES = frozenset({"pow", "**", "square"})
+MOST = 600
+"""Calls of a return or an advantage that a loop has computed step by step."""
 FARTHEST = 24
 
 
@@ -75,9 +78,17 @@ def _find_policy_terms(scene: HazardContext, terms: list[Term]) -> list[_PolicyT
                 for fact in inside
                 for part in find_terms(scene, fact)
             ]
-        elif call.name in PRODUCTS and len(call.op.inputs) == 2:
+        elif _is_product(call):
             products += _read_product(scene, call, term.factor)
     return products
+
+
+def _is_product(call: OperatorCall) -> bool:
+    """Return whether a call multiplies two tensors, or adds up their products."""
+    if len(call.op.inputs) != 2:
+        return False
+    rows = call.name in INNER_PRODUCTS and not call.shape
+    return call.name in PRODUCTS or (rows and call.op.inputs[0].ndim == 1)
 
 
 def _read_product(
@@ -130,9 +141,10 @@ def find_advantages_with_graph(scene: HazardContext) -> Iterator[Finding]:
             if not policy.advantage.requires_grad or policy.product.op.span is None:
                 continue
             values = _find_values(scene, policy.advantage)
-            if values is None:
-                continue
-            own = _find_own_loss(scene, terms, values)
+            sources = {values.tensor} if values is not None else set[int]()
+            own = _find_own_loss(scene, terms, sources)
+            if own is None:
+                own = _find_own_loss(scene, terms, _find_trained(scene, policy))
             if own is None:
                 continue
             names = scene.words(policy.product.op)
@@ -149,6 +161,7 @@ def find_advantages_with_graph(scene: HazardContext) -> Iterator[Finding]:
                 message,
                 (own.op, "the critic's own loss"),
             )
+            break
 
 
 def _find_values(scene: HazardContext, advantage: Fact) -> Fact | None:
@@ -175,10 +188,33 @@ def _find_values(scene: HazardContext, advantage: Fact) -> Fact | None:
     return None
 
 
+def _find_trained(scene: HazardContext, policy: _PolicyTerm) -> set[int]:
+    """Return the tensors through which an advantage that was collected step by step
+    sends its gradient.
+    """
+    base = scene.maker(find_base(scene, policy.advantage))
+    if base is None or base.name not in JOINS:
+        return set()
+    trained, waiting = set[int](), list(base.op.inputs)
+    while waiting and len(trained) < MOST:
+        fact = waiting.pop()
+        call = scene.maker(fact)
+        if fact.tensor in trained or not fact.requires_grad:
+            continue
+        trained.add(fact.tensor)
+        if call is not None and call.name not in STOPS:
+            waiting += call.op.inputs
+    return trained
+
+
+STOPS = frozenset({"linear", "conv2d", "embedding"})
+"""Layers, behind which values and policy may share what they read."""
+
+
 def _find_own_loss(
-    scene: HazardContext, terms: list[Term], values: Fact
+    scene: HazardContext, terms: list[Term], values: Collection[int]
 ) -> OperatorCall | None:
-    """Return the term of a loss that is the squared error of the values, or None."""
+    """Return the term of a loss that is the squared error of values, or None."""
     for term in terms:
         call = scene.maker(term.fact)
         if call is None:
@@ -192,7 +228,8 @@ def _find_own_loss(
             compared = difference.op.inputs
         elif call.name not in LOSSES:
             continue
-        if any(find_base(scene, f).tensor == values.tensor for f in compared):
+        trained = [fact for fact in compared if fact.requires_grad]
+        if any(find_base(scene, f).tensor in values for f in trained[:1]):
             return call
     return None
 

@@ -29,22 +29,28 @@ def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last
     for op in scene.program.trace.ops:
-        if op.name == "[]=" and op.span is not None and len(op.inputs) == 3:
-            target, index, value = op.inputs
+        if op.name == "[]=" and op.span is not None and len(op.inputs) in (3, 4):
+            target, *indices, value = op.inputs
+            index = indices[0]
             added = last.get(value.tensor)
-            places = _count_places(op, target)
-            is_sum = added is not None and _is_new_sum(added, target, index, producers)
-            entries = _count_entries(index)
+            places = _count_places(op, target, len(indices))
+            is_sum = added is not None and _is_new_sum(
+                added, target, indices, producers
+            )
+            entries = max(map(_count_entries, indices))
             if added is None or not is_sum or not 0 < places < entries:
                 continue
-            if _is_once(index, producers):
+            if min(map(_count_entries, indices)) < entries:
+                continue
+            if any(_is_once(entry, producers) for entry in indices):
                 continue
             alone = len(added.inputs) == 1 or not added.inputs[1].shape
             names = scene.names(op)
             yield scene.finding(
                 REPEATED_INDEX,
                 op,
-                f"{entries} entries of {names[1]} lead to {places} places of "
+                f"{entries} entries of {' and '.join(names[1:-1])} lead to {places}"
+                " places of "
                 f"{names[0]}: of all that is added to one place, the last alone stays",
                 (op, "`index_add_` adds them all; `bincount` counts"),
                 severity="note" if alone else "warning",
@@ -63,15 +69,18 @@ def _count_entries(fact: Fact) -> int:
     return count
 
 
-def _count_places(op: Op, target: Fact) -> int:
-    """Return the size of the dim that an index with a single tensor selects from; 0 if
-    that is unclear.
+def _count_places(op: Op, target: Fact, count: int) -> int:
+    """Return the size of the dims that an index with so many tensors selects from; 0
+    if that is unclear.
     """
-    written = dict(op.arguments).get("1")
+    written = dict(op.arguments).get("1", ("tensor",) * count if count > 1 else None)
     if written is None:
         return target.shape[0] if target.shape and not op.arguments else 0
-    if not isinstance(written, tuple) or written.count("tensor") != 1:
+    if not isinstance(written, tuple) or written.count("tensor") != count:
         return 0
+    if count > 1:
+        whole = written == ("tensor",) * count and len(target.shape) == count
+        return target.numel if whole else 0
     before = written[: written.index("tensor")]
     plain = all(isinstance(index, int) or index == ":" for index in before)
     is_bool = any(isinstance(index, bool) for index in before)
@@ -80,7 +89,7 @@ def _count_places(op: Op, target: Fact) -> int:
 
 
 def _is_new_sum(
-    added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]
+    added: Op, target: Fact, indices: list[Fact], producers: Mapping[int, Op]
 ) -> bool:
     """Return whether a sum adds something new to the values read at the same index.
 
@@ -89,7 +98,8 @@ def _is_new_sum(
     if added.name.rpartition(".")[2] not in SUMS:
         return False
     old = [fact.tensor for fact in added.inputs if _is_read(fact, target, producers)]
-    if not old or producers[old[0]].inputs[1].tensor != index.tensor:
+    by = [fact.tensor for fact in producers[old[0]].inputs[1:]] if old else []
+    if not old or by != [fact.tensor for fact in indices]:
         return False
     others = [fact for fact in added.inputs if fact.tensor not in old]
     return len(old) == 1 and not any(
@@ -103,7 +113,7 @@ def _is_new_sum(
 def _is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
     """Return whether a tensor was read from another by an index."""
     read = producers.get(fact.tensor)
-    if read is None or read.name != "[]" or len(read.inputs) != 2:
+    if read is None or read.name != "[]" or len(read.inputs) < 2:
         return False
     return read.inputs[0].tensor == target.tensor
 

@@ -12,7 +12,10 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.analysis.provenance.layer_axes import (
+    find_reduced_dims,
+    find_softmax_dim,
+)
 from shapewright.findings.codes import SINGLE_CLASS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with, values_of
@@ -60,6 +63,10 @@ def _get_constant(scene: HazardContext, call: OperatorCall) -> str:
     if call.name == "cross_entropy":
         is_one = shape[1] == 1 and op.inputs[1].dtype.startswith("int")
         return "the loss is 0 whatever it says" if is_one and len(shape) == 2 else ""
+    if call.name == "log_softmax":
+        at = find_softmax_dim(call)
+        is_one = at in (channel, 1) and shape[1 if at == 1 else channel] == 1
+        return "its only log-probability is always 0" if is_one else ""
     if call.name not in CHOOSING | {"argmax"}:
         return ""
     gone = find_reduced_dims(call)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import INTERPOLATED_LABELS, PADDED_TARGETS, looks_for
 from shapewright.findings.finding import Finding
@@ -19,7 +20,10 @@ from shapewright.record.ops import Fact, Op
 AVERAGING = frozenset({"bilinear", "bicubic", "linear", "trilinear", "area"})
 """Modes of interpolation that make values between two labels."""
 RESIZING = frozenset({"interpolate", "grid_sample", "upsample"})
-PASSING = operators_with("joins_tensors", "rounds") | {"clone"}
+POOLING = frozenset(
+    f"{name}{rank}d" for name in ("avg_pool", "adaptive_avg_pool") for rank in (1, 2, 3)
+)
+PASSING = operators_with("joins_tensors", "rounds", "reads_by_index") | {"clone", "[]"}
 SAME = ("view", "same", "copy")
 """Kinds of calls that return the values that they take, perhaps in another dtype."""
 MOST_CLASSES = 200
@@ -66,9 +70,10 @@ def find_interpolated_labels(scene: HazardContext) -> Iterator[Finding]:
     followed, seen = _Followed(), set[object]()
     for call in scene.calls:
         op = call.op
-        if call.name in RESIZING and op.inputs:
+        if call.name in RESIZING | POOLING and op.inputs:
             source = _find_labels(scene, op.inputs[0])
-            if source and call.given(2, "mode", default="nearest") in AVERAGING:
+            mode = call.given(2, "mode", default="nearest")
+            if source and (call.name in POOLING or mode in AVERAGING):
                 followed.labels[op.outputs[0].tensor] = _Labels(op)
             continue
         followed.follow(call)
@@ -77,6 +82,8 @@ def find_interpolated_labels(scene: HazardContext) -> Iterator[Finding]:
             continue
         seen.add(labels.op.span)
         mode = dict(labels.op.arguments).get("mode", "bilinear")
+        if labels.op.name.rpartition(".")[2] in POOLING:
+            mode = labels.op.name.rpartition(".")[2]
         yield scene.finding(
             INTERPOLATED_LABELS,
             labels.op,
@@ -93,7 +100,8 @@ def _find_labels(scene: HazardContext, fact: Fact) -> bool:
             return fact.dtype.startswith(("int", "uint"))
         maker = scene.maker(fact)
         if maker is None or not maker.op.inputs:
-            return False
+            array = "" if maker is None else str(maker.given(0, "data"))
+            return array.startswith(("<ndarray of int", "<ndarray of uint"))
         if maker.op.kind not in SAME and maker.name not in PASSING:
             return False
         fact = maker.op.inputs[0]
@@ -120,7 +128,7 @@ def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
     followed, seen = _Followed(), set[object]()
     for call in scene.calls:
         op = call.op
-        padding = _find_padding(call)
+        padding = _find_padding(scene, call)
         if padding is not None:
             followed.labels[op.outputs[0].tensor] = padding
             continue
@@ -145,15 +153,17 @@ def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
-def _find_padding(call: OperatorCall) -> _Labels | None:
+def _find_padding(scene: HazardContext, call: OperatorCall) -> _Labels | None:
     """Return the labels that a call makes by padding sequences of different lengths."""
     ins = call.op.inputs
+    dtype = call.op.outputs[0].dtype if call.op.outputs else ""
+    rows = find_padded_rows(scene, call.op) if dtype.startswith("int") else None
+    if rows is not None and rows.value == int(rows.value):
+        return replace(_Labels(call.op), value=int(rows.value))
     if not ins or not all(fact.dtype.startswith("int") for fact in ins):
         return None
     value: object = None
-    if call.name == "pad_sequence" and len({fact.shape[:1] for fact in ins}) > 1:
-        value = call.given(2, "padding_value", default=0)
-    elif call.name == "pad" and call.given(2, "mode", default="constant") == "constant":
+    if call.name == "pad" and call.given(2, "mode", default="constant") == "constant":
         amounts = call.given(1, "pad", default=())
         numbers = tuple(amounts) if isinstance(amounts, list | tuple) else ()
         behind = len(numbers) == 2 and numbers[0] == 0 and numbers[1] > 0

@@ -21,7 +21,7 @@ TIED = re.compile(
     r"|share_?(?:d_)?(?:weight|embed)",
     re.IGNORECASE,
 )
-WRITES = frozenset({"copy_"})
+WRITES = frozenset({"copy_", "load_state_dict"})
 COPIES = frozenset({"clone", "deepcopy"})
 
 
@@ -45,9 +45,11 @@ def find_copied_weights(scene: HazardContext) -> Iterator[Finding]:
         copy, source = (text.line_of(side) for side in pair)
         if copy == source or _is_tied_elsewhere(text, statement):
             continue
+        whole = "stays a parameter of its" if copy.endswith("weight") else "keeps its"
         message = (
-            f"`{copy}` gets the values of `{source}` once and stays a parameter of its"
-            " own: the two are not tied, and training moves them apart"
+            f"`{copy}` gets the values of `{source}` once and {whole} own"
+            f"{'' if copy.endswith('weight') else ' weights'}: the two are not tied,"
+            " and training moves them apart"
         )
         yield scene.finding(WEIGHTS_NOT_TIED, op, message)
 
@@ -59,8 +61,13 @@ def find_copied_pair(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     target: ast.expr | None = None
     source: ast.expr | None = None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        if get_called_name(statement.value) in WRITES and statement.value.args:
+        called = get_called_name(statement.value)
+        if called in WRITES and statement.value.args:
             target, source = get_receiver(statement.value), statement.value.args[0]
+        if called == "load_state_dict" and source is not None:
+            other = get_receiver(source) if isinstance(source, ast.Call) else None
+            both = target is not None and get_called_name(source) == "state_dict"
+            return (target, other) if target and other and both else None
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, source = statement.targets[0], statement.value
         if not any(get_called_name(node) in COPIES for node in ast.walk(source)):

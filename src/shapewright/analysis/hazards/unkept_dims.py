@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.layer_axes import parse_equation
 from shapewright.findings.codes import WRONG_AXIS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-REDUCING = operators_with("reduces_dims")
+REDUCING = operators_with("reduces_dims") | {"einsum", "norm"}
 ELEMENTWISE = operators_with("computes_each_element", "clamps") | {"+", "pow", "**"}
 NORMALIZING = operators_with("divides_elements", "subtracts") | {"/", "-", "/=", "-="}
 FARTHEST = 6
@@ -34,27 +35,42 @@ def find_unkept_dims(scene: HazardContext) -> Iterator[Finding]:
         if reduction is None:
             continue
         seen.add(call.op.span)
-        dim = _get_dim(reduction, len(whole.shape))
+        dims = _get_dims(reduction, len(whole.shape))
+        dim = ", ".join(map(str, dims))
         names = scene.names(call.op)
         what = "divides" if "/" in call.name or "div" in call.name else "shifts"
+        kept = next(at for at in range(len(whole.shape)) if at not in dims)
+        last = len(whole.shape) - len(part.shape)
         message = (
-            f"{names[1]} was reduced along dim {dim} without `keepdim=True`, and lines"
-            f" up with dim {len(whole.shape) - 1} of {names[0]}: it {what} other rows"
-            " than it was computed of"
+            f"{names[1]} was reduced along dim {dim} without `keepdim=True`, and its"
+            f" dim 0, which is dim {kept} of what it was computed of, lines up with dim"
+            f" {last} of {names[0]}: it {what} other rows"
         )
         yield scene.finding(
             WRONG_AXIS, call.op, message, (reduction.op, "it is reduced here")
         )
 
 
-def _get_dim(call: OperatorCall, rank: int) -> int | None:
-    """Return the dim that a call reduces, or None if it is not a single one."""
-    dim = call.given(1, "dim", "axis")
+def _get_dims(call: OperatorCall, rank: int) -> list[int]:
+    """Return the dims that a call reduces; none where they are not known."""
+    if call.name == "einsum":
+        equation = parse_equation(call)
+        if equation is None or equation[1] is None or len(equation[0]) != 1:
+            return []
+        letters, kept = equation[0][0], equation[1]
+        alike = len(set(letters)) == len(letters) == rank
+        in_order = [letter for letter in letters if letter in kept] == list(kept)
+        return [
+            at for at, letter in enumerate(letters)
+            if alike and in_order and letter not in kept
+        ]  # fmt: skip
+    dims = call.given(1, "dim", "axis")
     if call.name == "norm":
-        dim = call.given(2, "dim")
-    if isinstance(dim, tuple | list) and len(dim) == 1:
-        dim = dim[0]
-    return dim % rank if type(dim) is int else None
+        dims = call.given(2, "dim")
+    given_dims = dims if isinstance(dims, tuple | list) else (dims,)
+    if not all(type(dim) is int for dim in given_dims):
+        return []
+    return sorted(dim % rank for dim in given_dims)
 
 
 def _find_reduction(
@@ -64,13 +80,16 @@ def _find_reduction(
     its dims one place further on.
     """
     rank = len(whole.shape)
-    if rank < 2 or len(part.shape) != rank - 1 or part.shape[-1] < 2:
+    if rank < 2 or not 0 < len(part.shape) < rank or part.shape[-1] < 2:
         return None
     for op in iter_first_makers(scene.program, part, FARTHEST):
         call = scene.call(op)
-        if call.name in REDUCING or call.name == "norm":
-            dim = _get_dim(call, rank)
-            if dim in (None, 0) or not op.inputs or len(op.inputs[0].shape) != rank:
+        if call.name in REDUCING:
+            if not op.inputs or len(op.inputs[0].shape) != rank:
+                return None
+            dims = _get_dims(call, rank)
+            kept = [at for at in range(rank) if at not in dims]
+            if not dims or kept == list(range(rank - len(part.shape), rank)):
                 return None
             return call if _is_made_of(scene, op.inputs[0], whole) else None
         if call.name not in ELEMENTWISE or op.outputs[0].shape != part.shape:

@@ -43,6 +43,8 @@ KEEPS = operators_with("keeps_weights")
 
 RANDOM = operators_with("is_sized_factory") & operators_with("is_random") - {"randperm"}
 """What stands for data where a program is given none."""
+ARRAYS = operators_with("takes_program_data")
+"""What takes rows from arrays there."""
 
 
 class OperatorCall:
@@ -239,11 +241,12 @@ class AxisFlow:
             self.dims[fact.tensor] = dims
 
     def is_data(self, op: Op, name: str) -> bool:
-        """Return whether a random draw takes the place of data in a program without
-        inputs.
+        """Return whether a random draw or an array takes the place of data in a program
+        without inputs.
         """
-        drawn = not self.rooted and name in RANDOM and not op.inputs
-        return drawn and op.index not in self.initial
+        if self.rooted or op.inputs or op.index in self.initial:
+            return False
+        return name in RANDOM or (name in ARRAYS and bool(op.outputs[0].shape))
 
     def written(self, op: Op, input_dims: list[Dims]) -> None:
         """Update the dims of a tensor that is written in place."""

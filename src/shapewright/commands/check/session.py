@@ -289,7 +289,7 @@ class Session:
         changed = {}
         for file, replacements in edits.items():
             text = self.program.text(file)
-            if text is None:
+            if text is None or len({place for place, _ in replacements}) < len(edits):
                 return None
             changed[os.path.abspath(file)] = apply_edits(text.text, replacements)
         return changed

@@ -24,7 +24,7 @@ def suggest_one_permutation(
     """Suggest one permutation for two tensors whose rows belong together."""
     other = program.node(finding.related[0].span) if finding.related else None
     indices = [_get_index(part) for part in (other[1] if other else None, node)]
-    if other is None or other[0] is not text or None in indices:
+    if other is None or other[0] is not text or None in indices or other[1] is node:
         return
     first, second = (index for index in indices if index is not None)
     if isinstance(first, ast.Name) and isinstance(second, ast.Name):
