@@ -146,12 +146,15 @@ def _find_hiding_term(scene: HazardContext, call: OperatorCall) -> int | None:
 
 
 def _is_rest_hidden(scene: HazardContext, call: OperatorCall) -> bool:
-    """Return whether `where` picks a large negative number where its mask is false."""
-    number = call.given(2, "other")
-    if number is None and len(call.op.inputs) > 2:
-        maker = scene.maker(call.op.inputs[2])
-        number = maker.given(1, "fill_value") if maker is not None else None
-    return isinstance(number, int | float) and number <= HIDES
+    """Return whether `where` picks a large negative number on one side of its mask."""
+    for place, name in ((2, "other"), (1, "input")):
+        number = call.given(place, name)
+        if number is None and len(call.op.inputs) > 2:
+            maker = scene.maker(call.op.inputs[place])
+            number = maker.given(1, "fill_value") if maker is not None else None
+        if isinstance(number, int | float) and number <= HIDES:
+            return True
+    return False
 
 
 def _check_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:

@@ -36,6 +36,8 @@ def find_lost_batches(scene: HazardContext) -> Iterator[Finding]:
     """Find `squeeze()` on a tensor whose batch dim, or another dim, has size 1."""
     if not scene.model or scene.batch is None:
         return
+    places: dict[object, int] = {}  # where the batch is at a line, in other calls
+    samples = {id(axis) for axis in scene.flow.samples.values()}
     for call in scene.calls:
         if call.name not in ("squeeze", "squeeze_") or call.given(1, "dim") is not None:
             continue
@@ -43,10 +45,25 @@ def find_lost_batches(scene: HazardContext) -> Iterator[Finding]:
             continue
         dims = call.dims[0]
         at = next((d for d, dim in enumerate(dims) if scene.is_batch(dim)), None)
+        if at is None:
+            at = _find_samples(dims, samples)
+        if at is None and call.op.span in places:
+            known = places[call.op.span]
+            at = known if known < len(dims) and get_length(dims[known]) == 1 else None
+        elif at is not None:
+            places[call.op.span] = at
         ones = [d for d, dim in enumerate(dims) if get_length(dim) == 1 and d != at]
         if at is None or not (ones or get_length(dims[at]) == 1):
             continue
         yield _report_squeeze(scene, call, at, ones)
+
+
+def _find_samples(dims: Dims, samples: set[int]) -> int | None:
+    """Return the dim that counts the samples of a batch of another size, or None."""
+    for at, dim in enumerate(dims):
+        if len(dim) == 1 and id(dim[0].root) in samples:
+            return at
+    return None
 
 
 def _report_squeeze(

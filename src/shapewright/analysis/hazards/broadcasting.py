@@ -151,8 +151,10 @@ def _find_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None
     length, or None.
     """
     column, row = op.inputs[longer], op.inputs[1 - longer]
-    if column.shape[0] != row.shape[0] or not column.requires_grad or row.requires_grad:
+    if column.shape[0] != row.shape[0] or column.requires_grad == row.requires_grad:
         return None
+    if row.requires_grad:
+        return _find_target_pair(op, longer, producers)
     maker = _find_maker(column, producers)
     origin = _find_maker(row, producers)
     if maker is None or origin is None or _get_short_name(origin) not in FRESH:
@@ -162,6 +164,19 @@ def _find_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None
         dict(maker.arguments).get("keepdim")
     )
     return _Pair(op, longer, maker, origin) if is_column else None
+
+
+def _find_target_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
+    """Return the pair if a row that requires a gradient meets a column of targets that
+    were computed step by step, such as rewards and later values, or None.
+    """
+    column, row = op.inputs[longer], op.inputs[1 - longer]
+    computed, maker = producers.get(column.tensor), producers.get(row.tensor)
+    if computed is None or maker is None:
+        return None
+    sums = _get_short_name(computed) in PAIRING and len(computed.inputs) == 2
+    alike = all(fact.shape == column.shape for fact in computed.inputs)
+    return _Pair(op, longer, computed, maker) if sums and alike else None
 
 
 def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
@@ -396,10 +411,19 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
             many = max(left_shape[0], right_shape[0])
             if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
                 yield _report_last_batch(scene, call, many)
-        elif loss:
+        elif loss or _is_of_graph(call):
             pick = _find_pick(scene, call)
-            if pick is not None:
+            if pick is not None and (loss or not op.inputs[pick[0]].requires_grad):
                 yield _report_pick(scene, call, *pick)
+
+
+def _is_of_graph(call: OperatorCall) -> bool:
+    """Return whether a difference or product takes what is trained and what is not."""
+    trained = [fact.requires_grad for fact in call.op.inputs[:2]]
+    return call.name in COMPARING and sorted(trained) == [False, True]
+
+
+COMPARING = operators_with("subtracts") | {"*", "mul", "multiply"}
 
 
 def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:

@@ -33,8 +33,9 @@ CARRYING = (
 """Calls after which a NaN is still there."""
 MEASURING = operators_with("adds_up_elements", "measures_spread", "reads_size")
 KEEPING_ZEROS = operators_with(
-    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "keeps_zeros"
-) | {"to", "[]"}  # fmt: skip
+    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "keeps_zeros",
+    "divides_elements",
+) | {"to", "[]", "float"}  # fmt: skip
 """Calls after which a 0 is still 0."""
 READERS = LAYERS | RECURRENT | ALL_LOSSES | {"multi_head_attention_forward"}
 FARTHEST = 16

@@ -99,7 +99,7 @@ def find_diagonals(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _is_of_states(scene: HazardContext, fact: Fact) -> bool:
-    """Return whether a tensor is a parameter, a view of one, or rows chosen from one."""
+    """Return whether a tensor is a parameter, a view of one, or rows of one."""
     makers = iter_first_makers(scene.program, fact, FARTHEST)
     facts = [fact]
     for op in makers:

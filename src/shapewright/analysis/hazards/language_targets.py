@@ -40,7 +40,7 @@ def find_masked_targets(scene: HazardContext) -> Iterator[Finding]:
         if call.name not in LOSSES or len(call.op.inputs) < 2:
             continue
         fill = _find_fill(scene, call.op.inputs[1])
-        if fill is None or not fill.inputs or fill.inputs[0].storage not in read:
+        if fill is None or _get_filled(fill).storage not in read:
             continue
         write = _find_write(scene, fill)
         if write is None or write.span is None or write.span in seen:
@@ -69,16 +69,21 @@ def _iter_sources(scene: HazardContext, fact: Fact) -> Iterator[Fact]:
 def _find_fill(scene: HazardContext, fact: Fact) -> Op | None:
     """Return the call that puts an ignored label in the place of other targets."""
     for op in iter_first_makers(scene.program, fact, FARTHEST):
-        if op.name.rpartition(".")[2] in FILLS:
+        if op.name.rpartition(".")[2] in FILLS and op.inputs:
             return op
     return None
+
+
+def _get_filled(fill: Op) -> Fact:
+    """Return the tensor of which a fill keeps some, and not its mask."""
+    return next((f for f in fill.inputs if f.dtype != "bool"), fill.inputs[0])
 
 
 def _find_write(scene: HazardContext, fill: Op) -> Op | None:
     """Return the call that wrote to what targets are made of, before they were."""
     for op in scene.program.trace.ops[: fill.index]:
         is_write = op.kind == "inplace" and bool(op.inputs)
-        if is_write and op.inputs[0].storage == fill.inputs[0].storage:
+        if is_write and op.inputs[0].storage == _get_filled(fill).storage:
             return op
     return None
 

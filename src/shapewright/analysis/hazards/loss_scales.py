@@ -14,8 +14,10 @@ from shapewright.analysis.hazards.loss_terms import (
     DIFFERENCES,
     NEGATIONS,
     PRODUCTS,
+    QUOTIENTS,
     SUMS,
     find_terms,
+    get_call_name,
     is_negated,
     iter_losses,
 )
@@ -77,9 +79,10 @@ def _iter_reduced(scene: HazardContext, loss: Fact) -> Iterator[_Reduced]:
             yield _Reduced(call, call.name, factor)
         elif call.name in SUMS | DIFFERENCES and len(inputs) == 2:
             waiting += [(part, factor) for part in inputs]
-        elif call.name in PRODUCTS and len(inputs) == 1:
+        elif call.name in PRODUCTS | QUOTIENTS and len(inputs) == 1:
             number = call.given(1, "other", default=call.given(0))
-            if isinstance(number, int | float):
+            if isinstance(number, int | float) and number:
+                number = 1 / number if call.name in QUOTIENTS else number
                 waiting.append((inputs[0], factor * number))
         elif _is_negation(call):
             waiting.append((inputs[0], -factor))
@@ -92,6 +95,9 @@ def _is_divergence(scene: HazardContext, term: _Reduced) -> bool:
     whole = term.call.op.inputs[0]
     if len(whole.shape) < 2:
         return False
+    maker = scene.maker(whole)
+    if maker is not None and get_call_name(scene, maker.op) == "kl_divergence":
+        return abs(term.factor) == 1 and whole.requires_grad
     parts = find_terms(scene, whole)
     for part in parts:
         maker = scene.maker(part.fact)

@@ -89,11 +89,14 @@ def _get_last_step(call: OperatorCall) -> int | None:
         return None
     if call.name == "select":
         at, index = call.given(1, "dim"), call.given(2, "index")
-        return at if index == -1 and at in (0, 1) else None
+        return at if at in (0, 1) and index in (-1, fact.shape[at] - 1) else None
     items = get_items(call) if call.name == "[]" else None
     if items is None or "..." in items or None in items:
         return None
-    last = [at for at, item in enumerate(items) if type(item) is int and item == -1]
+    last = [
+        at for at, item in enumerate(items)
+        if type(item) is int and item in (-1, fact.shape[at] - 1)
+    ]  # fmt: skip
     plain = all(item == ":" for at, item in enumerate(items) if at not in last)
     return last[0] if plain and len(last) == 1 and last[0] < 2 else None
 

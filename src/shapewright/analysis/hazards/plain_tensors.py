@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -37,6 +38,7 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
     the data is multiplied by.
     """
     seen: set[Span] = set()
+    computed_tensors = _find_computed(scene)
     for call in scene.calls:
         for place, fact in enumerate(call.op.inputs):
             if (
@@ -45,7 +47,9 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
             ):
                 continue
             asks = fact.requires_grad and fact.is_leaf
-            if not asks and (call.name not in PRODUCTS or not fact.shape):
+            computed = not asks and fact.tensor in computed_tensors
+            is_factor = call.name in PRODUCTS and bool(fact.shape)
+            if not asks and not computed and not is_factor:
                 continue
             if not asks and _is_fixed_projection(scene, call):
                 continue
@@ -57,6 +61,8 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 continue
             span = text.span(text.statement_of(value))
             kind = _find_plain_class(text, value) if asks else None
+            if not asks and _has_no_base(text, value):
+                continue  # of a class that is no module, such as an environment
             if kind is None and get_called_name(value) == "Parameter":
                 continue  # of a module whose `forward` was not called
             if span in seen or (
@@ -72,6 +78,25 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 finding = replace(finding, related=(header, *finding.related))
             yield finding
     yield from _find_held_parameters(scene)
+
+
+def _find_computed(scene: HazardContext) -> set[int]:
+    """Return what `self.x = nn.Parameter(...) * 0.1` and the like make in `__init__`:
+    a tensor that is computed of a parameter which nothing else has.
+    """
+    computed = set[int]()
+    if not any(COMPUTED.search(text.text) for text in scene.program.own_texts()):
+        return computed
+    for call in scene.calls:
+        if len(call.op.frames) and call.op.frames[-1].function.endswith("__init__"):
+            for fact in call.op.outputs:
+                if fact.tensor not in scene.program.states:
+                    computed.add(fact.tensor)
+    return computed
+
+
+COMPUTED = re.compile(r"self\.\w+ *= *\S.*\bParameter\(")
+"""An attribute that is made of a parameter, or that is one."""
 
 
 def _find_held_parameters(scene: HazardContext) -> Iterator[Finding]:
@@ -129,7 +154,7 @@ def _iter_holders(
     for statement in assignments:
         name = text.written(statement.targets[0])
         for node in ast.walk(kind):
-            if not isinstance(node, ast.Call) or get_called_name(node) != "Parameter":
+            if not isinstance(node, ast.Call) or not _is_trained(node):
                 continue
             outer = text.statement_of(node)
             target = outer.targets[0] if isinstance(outer, ast.Assign) else None
@@ -142,6 +167,18 @@ def _iter_holders(
             if outer is statement or is_item or added:
                 yield statement, name
                 break
+
+
+def _is_trained(node: ast.Call) -> bool:
+    """Return whether an expression makes a parameter, or a tensor with a gradient."""
+    if get_called_name(node) in ("Parameter", "requires_grad_"):
+        return True
+    return any(
+        word.arg == "requires_grad"
+        and isinstance(word.value, ast.Constant)
+        and word.value.value is True
+        for word in node.keywords
+    )
 
 
 def _is_handed_on(text: SourceText, kind: ast.ClassDef, name: str) -> bool:
@@ -194,6 +231,12 @@ def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
         return None
     methods = {node.name for node in kind.body if isinstance(node, ast.FunctionDef)}
     return None if methods & {"parameters", "state_dict"} else kind.name
+
+
+def _has_no_base(text: SourceText, value: ast.expr) -> bool:
+    """Return whether the class around a value has no base class."""
+    kind = text.around(value, ast.ClassDef)
+    return kind is not None and not kind.bases
 
 
 def _get_header(text: SourceText, value: ast.expr) -> Span:
@@ -267,7 +310,11 @@ def _is_drawn(value: ast.expr, fact: Fact) -> bool:
     """Return whether a tensor is made of random numbers, or asks for a gradient."""
     called = {get_called_name(node) for node in ast.walk(value)}
     if "Parameter" in called:
-        return fact.requires_grad and fact.is_leaf
+        is_computed = get_called_name(value) != "Parameter" and not fact.is_leaf
+        detached = "detach" in called or "data" in {
+            node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)
+        }
+        return is_computed or detached or (fact.requires_grad and fact.is_leaf)
     if "register_buffer" in called:
         return False
     return bool(called & DRAWN) or (fact.requires_grad and fact.is_leaf)

@@ -29,7 +29,8 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
         if time_first is None or layer.op.outputs[0].shape[0 if time_first else 1] < 2:
             continue
         for call in _iter_indexed(scene, layer):
-            if _is_last_step(call, 0 if time_first else 1):
+            time = 0 if time_first else 1
+            if _is_last_step(call, time) or _is_step_of_each(scene, call, time):
                 yield _report(scene, layer, call)
 
 
@@ -41,7 +42,7 @@ def _iter_indexed(scene: HazardContext, layer: OperatorCall) -> Iterator[Operato
         if not waiting:
             return
         for call in scene.users.get(waiting.pop(0), ()):
-            if call.name in ("[]", "select"):
+            if call.name in ("[]", "select", "gather"):
                 yield call
             elif call.name in PASSING and call.op.outputs[0].shape == shape:
                 waiting.append(call.op.outputs[0].tensor)
@@ -57,6 +58,25 @@ def _is_last_step(call: OperatorCall, time: int) -> bool:
         return False
     plain = all(item == ":" for at, item in enumerate(items) if at != time)
     return plain and type(items[time]) is int and items[time] == -1
+
+
+def _is_step_of_each(scene: HazardContext, call: OperatorCall, time: int) -> bool:
+    """Return whether an index takes one step of each sample, with the features of both
+    directions, which nothing divides afterwards.
+    """
+    fact, out = call.op.inputs[0], call.op.outputs[0]
+    if call.name == "gather":
+        at = call.given(1, "dim")
+        taken = at in (time, time - 3) and out.shape[time] == 1
+    else:
+        items = get_items(call)
+        taken = items == ("tensor", "tensor") and out.ndim == 2
+    users = list(scene.users.get(out.tensor, ()))
+    for user in users[:FARTHEST]:
+        if user.name == "squeeze":
+            users += scene.users.get(user.op.outputs[0].tensor, ())
+    is_cut = any(user.name in ("[]", "chunk", "split") for user in users)
+    return taken and not is_cut and out.shape[-1] == fact.shape[-1]
 
 
 def _report(scene: HazardContext, layer: OperatorCall, call: OperatorCall) -> Finding:

@@ -31,7 +31,6 @@ def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
     for op in scene.program.trace.ops:
         if op.name == "[]=" and op.span is not None and len(op.inputs) in (3, 4):
             target, *indices, value = op.inputs
-            index = indices[0]
             added = last.get(value.tensor)
             places = _count_places(op, target, len(indices))
             is_sum = added is not None and _is_new_sum(

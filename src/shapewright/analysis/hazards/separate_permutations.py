@@ -17,7 +17,7 @@ from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import SEPARATE_PERMUTATIONS, looks_for
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
@@ -38,7 +38,8 @@ PAIRING = frozenset({"TensorDataset", "zip", *ALL_LOSSES})
 def find_separate_permutations(scene: HazardContext) -> Iterator[Finding]:
     """Find losses whose targets were put in another random order than their inputs."""
     texts = [scene.program.text(file) for file in scene.program.trace.sources]
-    if not any(draw in text.text for text in texts if text for draw in DRAWS):
+    draws = DRAWS | {"shuffle"}
+    if not any(draw in text.text for text in texts if text for draw in draws):
         return
     seen: set[object] = set()
     for call in scene.calls:
@@ -137,31 +138,28 @@ def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Fi
     taken as samples and labels.
     """
     known = {call.op.span for call in scene.calls if call.name == "[]"}
-    shuffled: list[tuple[ast.Assign, str, ast.expr]] = []
+    shuffled: list[tuple[ast.stmt, str, ast.expr]] = []
     for node in text.nodes:
-        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
-            continue
-        value, name = node.value, get_dotted_name(node.targets[0])
-        if not isinstance(value, ast.Subscript) or text.span(value) in known:
-            continue
-        drawn = _find_draw(text, value.slice)
-        if drawn is not None and name and name == get_dotted_name(value.value):
-            shuffled.append((node, name, drawn))
+        shuffle = _read_shuffle(text, node)
+        if shuffle is not None and text.span(shuffle[2]) not in known:
+            shuffled.append(shuffle)
     for at, (first, name, drawn) in enumerate(shuffled):
         for second, other, again in shuffled[at + 1 :]:
             is_beside = text.parent(first) is text.parent(second)
             if name == other or drawn is again or not is_beside:
                 continue
+            if _is_seeded_between(text, first, second):
+                continue
             taken = _find_pairing(text, second, name, other)
             if taken is not None:
-                places = text.span(first.value), text.span(taken)
+                places = text.span(first), text.span(taken)
                 yield Finding(
                     SEPARATE_PERMUTATIONS,
                     "warning",
                     f"`{name}` and `{other}` are shuffled by two different"
                     " permutations: the rows of one no longer belong to the rows of"
                     " the other",
-                    text.span(second.value),
+                    text.span(second),
                     related=(
                         Related(places[0], f"`{name}` is shuffled here"),
                         Related(places[1], "their rows are taken together here"),
@@ -169,18 +167,62 @@ def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Fi
                 )
 
 
+def _read_shuffle(
+    text: SourceText, node: ast.AST
+) -> tuple[ast.stmt, str, ast.expr] | None:
+    """Return a statement that puts an array in a random order, with the array's name
+    and what draws the order: `x = x[order]`, `x = permutation(x)`, `shuffle(x)`.
+    """
+    if isinstance(node, ast.Expr) and get_called_name(node.value) == "shuffle":
+        call = node.value
+        if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
+            name = get_dotted_name(call.args[0])
+            is_fresh = isinstance(get_receiver(call), ast.Call)
+            return (node, name, call) if name and not is_fresh else None
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    value, name = node.value, get_dotted_name(node.targets[0])
+    if isinstance(value, ast.Subscript):
+        drawn = _find_draw(text, value.slice)
+        same = name and name == get_dotted_name(value.value)
+        return (node, name, drawn) if drawn is not None and same else None
+    if isinstance(value, ast.Call) and get_called_name(value) == "permutation":
+        own = value.args and name and name == get_dotted_name(value.args[0])
+        is_fresh = isinstance(get_receiver(value), ast.Call)
+        return (node, name, value) if own and not is_fresh else None
+    return None
+
+
+def _is_seeded_between(text: SourceText, first: ast.stmt, second: ast.stmt) -> bool:
+    """Return whether a seed is set between two statements: both orders are then one."""
+    return any(
+        isinstance(node, ast.Call)
+        and get_called_name(node) in SEEDS
+        and first.lineno < node.lineno <= second.lineno
+        for node in text.nodes
+    )
+
+
+SEEDS = frozenset({"seed", "set_state", "manual_seed", "setstate", "default_rng"})
+
+
 def _find_pairing(
     text: SourceText, after: ast.stmt, name: str, other: str
-) -> ast.Call | None:
-    """Return a later call that takes both of two arrays, each alone, as samples and
-    labels.
+) -> ast.expr | None:
+    """Return a later call or tuple that has both of two arrays, each alone, as samples
+    and labels.
     """
     for node in text.nodes:
-        if not isinstance(node, ast.Call) or get_called_name(node) not in PAIRING:
+        members: list[ast.expr] = []
+        if isinstance(node, ast.Call) and get_called_name(node) in PAIRING:
+            members = node.args[:2]
+        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
+            members = node.elts[:2]
+        if not members or not isinstance(node, ast.Call | ast.Tuple):
             continue
         parts = [
             {get_dotted_name(n) for n in ast.walk(part)} & {name, other}
-            for part in node.args[:2]
+            for part in members
         ]
         is_pair = len(parts) == 2 and all(len(part) == 1 for part in parts)
         if node.lineno > after.lineno and is_pair and parts[0] != parts[1]:
