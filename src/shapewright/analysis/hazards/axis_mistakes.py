@@ -38,6 +38,7 @@ def find_lost_batches(scene: HazardContext) -> Iterator[Finding]:
         return
     places: dict[object, int] = {}  # where the batch is at a line, in other calls
     samples = {id(axis) for axis in scene.flow.samples.values()}
+    lost: list[Finding] = []
     for call in scene.calls:
         if call.name not in ("squeeze", "squeeze_") or call.given(1, "dim") is not None:
             continue
@@ -55,7 +56,9 @@ def find_lost_batches(scene: HazardContext) -> Iterator[Finding]:
         ones = [d for d, dim in enumerate(dims) if get_length(dim) == 1 and d != at]
         if at is None or not (ones or get_length(dims[at]) == 1):
             continue
-        yield _report_squeeze(scene, call, at, ones)
+        lost.append(_report_squeeze(scene, call, at, ones))
+    sure = {finding.span for finding in lost if finding.severity == "warning"}
+    yield from (f for f in lost if f.severity == "warning" or f.span not in sure)
 
 
 def _find_samples(dims: Dims, samples: set[int]) -> int | None:

@@ -15,9 +15,13 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import is_sequence_first
 from shapewright.findings.codes import STATE_DROPPED, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import values_of
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op, collect_leaves
 
+ZEROS = frozenset(
+    name for name, number in values_of("fills_with").items() if not number
+)
 FEWEST = 2
 """Steps of a loop that show that none reads the state of the one before."""
 
@@ -86,7 +90,10 @@ def _get_state(scene: HazardContext, call: OperatorCall) -> int | None:
         return -call.op.index - 1  # each its own
     args, kwargs = layer.inputs
     state = args[1] if len(args) > 1 else kwargs.get("hx")
-    return next((fact.tensor for fact in collect_leaves(state)), None)
+    first = next(iter(collect_leaves(state)), None)
+    maker = scene.maker(first) if first is not None else None
+    is_zero = maker is not None and maker.name in ZEROS
+    return None if first is None or is_zero else first.tensor
 
 
 def _is_state_read(scene: HazardContext, call: OperatorCall) -> bool:

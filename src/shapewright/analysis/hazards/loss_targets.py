@@ -44,9 +44,11 @@ Slices = tuple[Any, ...]
 def find_unshifted_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find causal models of tokens whose targets are their own inputs, unshifted."""
     for call in scene.calls:
-        if call.name not in CLASS_LOSSES or len(call.op.inputs) < 2:
+        if call.name not in CLASS_LOSSES | {"gather"} or len(call.op.inputs) < 2:
             continue
         if call.op.span is None or call.op.inputs[1].dtype not in ("int64", "uint8"):
+            continue
+        if call.name == "gather" and not call.op.inputs[0].requires_grad:
             continue
         target, cuts = _find_tokens(scene, call.op.inputs[1])
         if target is None:

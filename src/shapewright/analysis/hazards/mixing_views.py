@@ -10,8 +10,7 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.flattened_channels import find_flattened_channels
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, RegroupedDims
-from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
-from shapewright.analysis.provenance.view_axes import get_items
+from shapewright.analysis.provenance.axis_flow import get_length
 from shapewright.findings.codes import (
     BATCH_AXIS,
     VIEW_MIXES_DIMS,
@@ -54,6 +53,8 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
     axes = block.axes
     if _is_swapped(block):
         return axes[0]
+    if _has_heads_in_front(block):
+        return axes[1]
     if len(axes) < 2 or not any(axis.data for axis in axes):
         return None
     if _is_split_around(block):
@@ -92,6 +93,21 @@ def _is_swapped(block: RegroupedDims) -> bool:
     )
 
 
+def _has_heads_in_front(block: RegroupedDims) -> bool:
+    """Return whether (heads, tokens, features) of one cut become (tokens, heads x
+    features) without a transpose.
+    """
+    axes, sizes = block.axes, [get_length(dim) for dim in block.dims]
+    if len(axes) != 3 or len(sizes) != 2 or axes[0].of is None:
+        return False
+    heads, tokens, features = axes
+    return (
+        heads.of is features.of
+        and sizes == [tokens.size, heads.size * features.size]
+        and tokens.size not in (1, heads.size)
+    )
+
+
 def _is_split_around(block: RegroupedDims) -> bool:
     """Return whether features are cut into heads on both sides of the tokens, as by
     `view(B, heads, N, D // heads)` of (B, N, D).
@@ -119,21 +135,20 @@ def _is_skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
         if user.name in ("[]", "narrow", "index_select", "slice") and user.dims[0]:
             after = user.op.outputs[0].shape
             if len(after) == len(out.shape) and user.op.outputs[0] != out:
-                if _is_swapped(block) and not _drops_first(user):
+                if _is_swapped(block) and _is_of_plain_data(block):
                     continue
                 return any(after[d] != out.shape[d] for d in range(*block.after))
     return False
 
 
-def _drops_first(call: OperatorCall) -> bool:
-    """Return whether an index leaves out what comes first along a dim, as in `x[1:]`,
-    or an index that is not known may do so.
+def _is_of_plain_data(block: RegroupedDims) -> bool:
+    """Return whether a reshape takes axes of data, or a part of them, and none that was
+    padded.
     """
-    items = get_items(call) if call.name == "[]" else None
-    if items is None:
-        return True
-    cuts = [item for item in items if isinstance(item, str) and ":" in item]
-    return any(cut.partition(":")[0] not in ("", "0") for cut in cuts)
+    return all(
+        axis.root.kind in ("input", "source") and axis.size <= axis.root.size
+        for axis in block.axes
+    )
 
 
 def _is_mixed(block: RegroupedDims) -> bool:

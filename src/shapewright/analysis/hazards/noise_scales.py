@@ -18,6 +18,9 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 RANDOM = operators_with("is_random")
+EMPTY = operators_with("leaves_values_unset") | {"empty_like", "zeros_like", "zeros"}
+FILLS = frozenset({"normal_", "uniform_"})
+"""What draws numbers into a tensor that is there already."""
 SQUARES = frozenset({"pow", "**", "square"})
 
 
@@ -60,8 +63,12 @@ def _write_root(name: str) -> str:
 
 def _is_drawn(scene: HazardContext, fact: Fact) -> bool:
     """Return whether a tensor holds random numbers."""
-    maker = scene.maker(find_base(scene, fact))
-    return maker is not None and maker.name in RANDOM and not fact.requires_grad
+    base = find_base(scene, fact)
+    maker = scene.maker(base)
+    if maker is None or fact.requires_grad:
+        return False
+    fills = scene.users.get(base.tensor, ()) if maker.name in EMPTY else ()
+    return maker.name in RANDOM or any(user.name in FILLS for user in fills)
 
 
 def _get_exponential(scene: HazardContext, fact: Fact) -> OperatorCall | None:

@@ -270,12 +270,13 @@ def _report(
 
 def _is_fixed_projection(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether waves or signs are taken of a product, as of random features."""
-    waiting = [fact.tensor for fact in call.op.outputs]
+    waiting, seen = {fact.tensor for fact in call.op.outputs}, set[int]()
     for _ in range(4):
+        seen |= waiting
         users = [user for tensor in waiting for user in scene.users.get(tensor, ())]
         if any(user.name in WAVES for user in users):
             return True
-        waiting = [fact.tensor for user in users for fact in user.op.outputs]
+        waiting = {fact.tensor for user in users for fact in user.op.outputs} - seen
     return False
 
 

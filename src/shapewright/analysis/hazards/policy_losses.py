@@ -286,10 +286,14 @@ def _find_entropy(scene: HazardContext, fact: Fact) -> int:
         return 0
     if get_call_name(scene, call.op) == "entropy":
         return 1
-    if call.name not in PRODUCTS or len(call.op.inputs) != 2:
+    if call.name not in PRODUCTS | {"einsum"} or len(call.op.inputs) != 2:
         return 0
     makers = [scene.maker(find_base(scene, f, ("clamp",))) for f in call.op.inputs]
     names = {maker.name for maker in makers if maker is not None}
+    for maker, other in zip(makers, call.op.inputs[::-1], strict=True):
+        if maker is not None and maker.name == "exp":
+            log = maker.op.inputs[0].tensor
+            names |= {"softmax"} if log == other.tensor else set()
     return -1 if "softmax" in names and names & {"log_softmax", "log"} else 0
 
 

@@ -21,6 +21,7 @@ SUBTRACTING = operators_with("subtracts")
 def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
     """Find `max(q * e, (q - 1) * e)` where `e` is the prediction minus the target."""
     seen: set[object] = set()
+    yield from _find_swapped_slopes(scene)
     for call in scene.calls:
         if call.name not in LARGER or call.op.span is None or call.op.span in seen:
             continue
@@ -36,21 +37,75 @@ def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
             or len(difference.op.inputs) != 2
         ):
             continue
-        first, second = difference.op.inputs
-        if difference.op.function.endswith("rsub"):
-            first, second = second, first
-        if not first.requires_grad or second.requires_grad:
+        if not _is_of_prediction(difference):
             continue
         if not _is_pinball(scene, left, right):
             continue
         seen.add(call.op.span)
-        message = (
-            "this error is the prediction minus the target, where a quantile loss"
-            " takes the target minus the prediction: the output for quantile q learns"
-            " quantile 1 - q"
-        )
+        message = SWAPPED
         where = "the larger of both products is taken here"
         yield scene.finding(QUANTILES_SWAPPED, difference.op, message, (call.op, where))
+
+
+SWAPPED = (
+    "this error is the prediction minus the target, where a quantile loss takes the"
+    " target minus the prediction: the output for quantile q learns quantile 1 - q"
+)
+
+
+def _is_of_prediction(difference: OperatorCall) -> bool:
+    """Return whether a difference takes the target from the prediction."""
+    if difference.name not in SUBTRACTING or len(difference.op.inputs) != 2:
+        return False
+    first, second = difference.op.inputs
+    if difference.op.function.endswith("rsub"):
+        first, second = second, first
+    return first.requires_grad and not second.requires_grad
+
+
+def _find_swapped_slopes(scene: HazardContext) -> Iterator[Finding]:
+    """Find `where(e > 0, q, q - 1) * e` of such an error."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in PRODUCTS or len(call.op.inputs) != 2:
+            continue
+        for fact, other in (call.op.inputs, call.op.inputs[::-1]):
+            slope, error = scene.maker(fact), scene.maker(other)
+            if slope is None or error is None or slope.name != "where":
+                continue
+            if not _is_of_prediction(error) or error.op.span in seen:
+                continue
+            condition = scene.maker(slope.op.inputs[0])
+            if condition is None or condition.name not in POSITIVE:
+                continue
+            is_sign = condition.given(1) == 0 and condition.op.inputs[:1] == (other,)
+            if is_sign and _has_slopes(scene, slope):
+                seen.add(error.op.span)
+                where = "it is weighted by its sign here"
+                yield scene.finding(
+                    QUANTILES_SWAPPED, error.op, SWAPPED, (slope.op, where)
+                )
+
+
+def _has_slopes(scene: HazardContext, slope: OperatorCall) -> bool:
+    """Return whether `where` chooses q for what is true, and q - 1 for what is not."""
+    tensors = slope.op.inputs[1:]
+    if len(tensors) == 2:
+        rest = scene.maker(tensors[1])
+        base = find_base(scene, tensors[0]).tensor
+        return (
+            rest is not None
+            and rest.name in SUBTRACTING
+            and rest.given(1) in (1, 1.0)
+            and find_base(scene, rest.op.inputs[0]).tensor == base
+        )
+    numbers = [slope.given(1, "input"), slope.given(2, "other")]
+    if not all(type(number) in (int, float) for number in numbers):
+        return False
+    return 0 < numbers[0] < 1 and abs(numbers[0] - 1 - numbers[1]) < 1e-6
+
+
+POSITIVE = frozenset({">", ">=", "gt", "ge"})
 
 
 def _get_shared(

@@ -12,7 +12,9 @@ from shapewright.analysis.provenance.layer_axes import is_sequence_first
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.record.ops import Fact
 
+PADDING = "_pad_packed_sequence"
 FARTHEST = 8
 """Calls between a layer and the index."""
 
@@ -23,28 +25,48 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
     directions.
     """
     for layer in scene.calls:
-        if layer.name not in RECURRENT or not layer.given(7, "bidirectional"):
+        outputs = _find_outputs(scene, layer)
+        if outputs is None:
             continue
-        time_first = is_sequence_first(layer)
-        if time_first is None or layer.op.outputs[0].shape[0 if time_first else 1] < 2:
-            continue
-        for call in _iter_indexed(scene, layer):
-            time = 0 if time_first else 1
+        fact, time = outputs
+        for call in _iter_indexed(scene, fact):
             if _is_last_step(call, time) or _is_step_of_each(scene, call, time):
                 yield _report(scene, layer, call)
 
 
-def _iter_indexed(scene: HazardContext, layer: OperatorCall) -> Iterator[OperatorCall]:
+def _find_outputs(scene: HazardContext, layer: OperatorCall) -> tuple[Fact, int] | None:
+    """Return the outputs of a layer of two directions, padded again if they were
+    packed, and the dim of their steps; None for other calls.
+    """
+    if layer.name not in RECURRENT:
+        return None
+    out = layer.op.outputs[0]
+    if out.ndim == 2 and len(layer.op.outputs) > 1:
+        states = layer.op.outputs[1]
+        for user in scene.users.get(out.tensor, ()):
+            if user.name == PADDING and out.shape[-1] == 2 * states.shape[-1]:
+                return user.op.outputs[0], 1 if user.given(2, "batch_first") else 0
+        return None
+    time_first = is_sequence_first(layer)
+    if not layer.given(7, "bidirectional") or time_first is None:
+        return None
+    time = 0 if time_first else 1
+    return (out, time) if out.shape[time] > 1 else None
+
+
+def _iter_indexed(scene: HazardContext, fact: Fact) -> Iterator[OperatorCall]:
     """Yield the indexing calls on a layer's output, as it came out of the layer."""
-    shape = layer.op.outputs[0].shape
-    waiting = [layer.op.outputs[0].tensor]
+    shape, waiting = fact.shape, [fact.tensor]
     for _ in range(FARTHEST):
         if not waiting:
             return
         for call in scene.users.get(waiting.pop(0), ()):
             if call.name in ("[]", "select", "gather"):
                 yield call
-            elif call.name in PASSING and call.op.outputs[0].shape == shape:
+            elif (
+                call.name in PASSING | {"index_select"}
+                and call.op.outputs[0].shape == shape
+            ):
                 waiting.append(call.op.outputs[0].tensor)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import (
+    NEGATIONS,
     PRODUCTS,
     QUOTIENTS,
     REARRANGING,
@@ -19,6 +20,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 MATRIX_PRODUCTS = operators_with("is_product") | {"einsum"}
+DISTANCES = frozenset({"cdist", "pairwise_distance"})
 TURNS = operators_with("transposes_dims") | {"t", "T", "mT", "permute"}
 RANGES = frozenset({"arange"})
 MOVES = operators_with("moves_device") | {"long", "to", "contiguous"}
@@ -31,12 +33,11 @@ def find_self_candidates(scene: HazardContext) -> Iterator[Finding]:
     The targets are places in the batch that are not the diagonal: other views.
     """
     for call in scene.calls:
-        if call.name != "cross_entropy" or len(call.op.inputs) < 2:
+        if call.op.span is None or not call.op.inputs:
             continue
-        if call.op.span is None:
-            continue
-        product = _find_similarities(scene, call.op.inputs[0])
-        if product is None or not _is_of_other_rows(scene, call.op.inputs[1]):
+        places = _find_places(scene, call)
+        product = _find_similarities(scene, call.op.inputs[0]) if places else None
+        if product is None or not _is_of_other_rows(scene, places[0]):
             continue
         count = product.shape[0]
         name = scene.words(call.op)[0]
@@ -52,6 +53,28 @@ def find_self_candidates(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
+def _find_places(scene: HazardContext, call: OperatorCall) -> list[Fact]:
+    """Return the targets of a cross entropy, or what chooses among the logarithms of a
+    softmax.
+    """
+    if call.name == "cross_entropy" and len(call.op.inputs) > 1:
+        return [call.op.inputs[1]]
+    if call.name not in LOGARITHMS:
+        return []
+    users = list(scene.users.get(call.op.outputs[0].tensor, ()))
+    for user in users[:MOST]:
+        if user.name in SUBTRACTING and user.op.outputs:
+            users += scene.users.get(user.op.outputs[0].tensor, ())
+    return [
+        u.op.inputs[1] for u in users if u.name == "gather" and len(u.op.inputs) > 1
+    ]
+
+
+LOGARITHMS = frozenset({"log_softmax", "logsumexp"})
+SUBTRACTING = operators_with("subtracts")
+MOST = 4
+
+
 def _find_similarities(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     """Return the product of a matrix with itself that scores are, but for a scale."""
     for _ in range(8):
@@ -61,12 +84,12 @@ def _find_similarities(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         call = scene.maker(fact)
         if call is None or not call.op.inputs:
             return None
-        if call.name in MATRIX_PRODUCTS or call.name == "cosine_similarity":
+        if call.name in MATRIX_PRODUCTS | DISTANCES | {"cosine_similarity"}:
             return call if _is_with_itself(scene, call) else None
         if call.name in PRODUCTS | QUOTIENTS:
             if any(other.shape not in ((), (1,)) for other in call.op.inputs[1:]):
                 return None
-        elif call.name not in MOVES | {"float", "clone"}:
+        elif call.name not in MOVES | NEGATIONS | {"float", "clone", "-"}:
             return None
         fact = call.op.inputs[0]
     return None

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
+from shapewright.analysis.hazards.loss_terms import (
+    NEGATIONS,
+    PRODUCTS,
+    find_ancestors,
+    find_base,
+)
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import SEVERAL_LABELS, looks_for
 from shapewright.findings.finding import Finding
@@ -27,9 +32,13 @@ def find_several_labels(scene: HazardContext) -> Iterator[Finding]:
     decided = list(_iter_decided(scene))
     seen: set[object] = set()
     for call in scene.calls if decided else ():
-        if call.name != "cross_entropy" or len(call.op.inputs) < 2:
+        if len(call.op.inputs) < 2 or not call.op.inputs[0].shape:
             continue
         scores, target = call.op.inputs[:2]
+        if call.name in PRODUCTS:
+            scores, target = _split_product(scene, call)
+        elif call.name != "cross_entropy":
+            continue
         if call.op.span is None or call.op.span in seen or scores.ndim < 2:
             continue
         soft = target.dtype.startswith("float") and target.shape == scores.shape
@@ -51,6 +60,22 @@ def find_several_labels(scene: HazardContext) -> Iterator[Finding]:
             message,
             (sigmoid.op, "each class has a threshold of its own here"),
         )
+
+
+def _split_product(scene: HazardContext, call: OperatorCall) -> tuple[Fact, Fact]:
+    """Return the scores and targets of `targets * log_softmax(scores)`; the factors of
+    another product.
+    """
+    first, second = call.op.inputs[:2]
+    for target, other in ((first, second), (second, first)):
+        maker = scene.maker(other)
+        if maker is None or maker.name != "log_softmax" or target.requires_grad:
+            continue
+        turned = scene.maker(target)
+        if turned is not None and turned.name in NEGATIONS and turned.op.inputs:
+            target = turned.op.inputs[0]
+        return maker.op.inputs[0], target
+    return first, second
 
 
 def _iter_decided(
@@ -79,7 +104,8 @@ def _get_maker(scene: HazardContext, fact: Fact) -> tuple[str, object] | None:
     maker = scene.maker(find_base(scene, fact))
     if maker is None or maker.op.span is None or not maker.op.module:
         return None
-    return maker.op.module, maker.op.span
+    is_layer = scene.program.layer(maker.op) is not None
+    return maker.op.module, "" if is_layer else maker.op.span
 
 
 def _is_mixed(scene: HazardContext, target: Fact) -> bool:
