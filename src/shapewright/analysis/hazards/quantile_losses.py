@@ -99,10 +99,10 @@ def _has_slopes(scene: HazardContext, slope: OperatorCall) -> bool:
             and rest.given(1) in (1, 1.0)
             and find_base(scene, rest.op.inputs[0]).tensor == base
         )
-    numbers = [slope.given(1, "input"), slope.given(2, "other")]
-    if not all(type(number) in (int, float) for number in numbers):
+    above, below = slope.given(1, "input"), slope.given(2, "other")
+    if not isinstance(above, int | float) or not isinstance(below, int | float):
         return False
-    return 0 < numbers[0] < 1 and abs(numbers[0] - 1 - numbers[1]) < 1e-6
+    return 0 < above < 1 and abs(above - 1 - below) < 1e-6
 
 
 POSITIVE = frozenset({">", ">=", "gt", "ge"})
