@@ -11,7 +11,11 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+)
 
 FLOAT_SIZE = re.compile(
     r"found element of type float|'float' object cannot be interpreted as an integer"
@@ -19,6 +23,7 @@ FLOAT_SIZE = re.compile(
 NOT_DIVISIBLE = re.compile(r"divisible")
 SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 WIDTH = re.compile(r"width|dim|emb|hidden|model|channel|size|feature")
+PARTS = re.compile(r"head|group")
 STRIDES = ("stride", "strides")
 KERNELS = ("kernel_size", "kernel")
 NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.])")
@@ -37,7 +42,7 @@ def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
     if SAME_STRIDED in messages:
         return _explain_same_padding(text)
     if NOT_DIVISIBLE.search(messages):
-        return _explain_not_divisible(program, text, messages)
+        return _explain_not_divisible(program, text, node, messages)
     return None
 
 
@@ -88,10 +93,12 @@ def _is_assigned_to(text: SourceText, part: ast.AST, names: set[str]) -> bool:
 
 
 def _explain_not_divisible(
-    program: Program, text: SourceText, messages: str
+    program: Program, text: SourceText, node: ast.AST, messages: str
 ) -> Explanation | None:
     """Explain a width that is no multiple, with the multiples next to it."""
     numbers = sorted({int(number) for number in NUMBERS.findall(messages)})
+    if len(numbers) < 2:
+        numbers = sorted(set(_list_arguments(program, node)))
     pairs = [
         (width, parts)
         for width in reversed(numbers)
@@ -110,11 +117,16 @@ def _explain_not_divisible(
     few = [node for node in constants if node.value == parts]
     if len(wide) > 1:
         wide = [node for node in wide if WIDTH.search(_get_name(text, node))]
+    if len(few) > 1:
+        few = [node for node in few if PARTS.search(_get_name(text, node))]
     below = width // parts * parts
-    divisor = next(n for n in range(parts, 0, -1) if width % n == 0)
+    divisors = [n for n in range(2, width) if width % n == 0]
+    divisor = min(divisors, key=lambda n: max(n, parts) / min(n, parts), default=1)
     message = f"{width} is no multiple of {parts}: {below} and {below + parts} are"
     fixes = []
     ways = [(wide, below), (wide, below + parts), (few, divisor)]
+    if few and all(_is_default(text, part) for part in few):
+        ways = [ways[2], *ways[:2]]  # the other one was chosen where it is called
     for nodes, number in ways:
         if len(nodes) == 1 and number > 1:
             edit = Edit(text.span(nodes[0]), str(number))
@@ -128,6 +140,26 @@ def _explain_not_divisible(
     return Explanation(message, related, tuple(fixes))
 
 
+def _list_arguments(program: Program, node: ast.AST) -> list[int]:
+    """Return the whole numbers that the arguments of a refused call stood for."""
+    values = dict(program.ending.values) if program.ending is not None else {}
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    if not calls:
+        return []
+    words = [*calls[0].args[:2], *(word.value for word in calls[0].keywords)]
+    numbers = []
+    for word in words:
+        value = values.get(get_dotted_name(word), evaluate_whole_number(word))
+        if type(value) is int:
+            numbers.append(value)
+    return numbers
+
+
+def _is_default(text: SourceText, node: ast.Constant) -> bool:
+    """Return whether a number is the default of a parameter."""
+    return isinstance(text.parent(node), ast.arguments)
+
+
 def _get_name(text: SourceText, node: ast.Constant) -> str:
     """Return the key, the keyword or the name that a number is given to."""
     around = text.parent(node)
@@ -136,6 +168,12 @@ def _get_name(text: SourceText, node: ast.Constant) -> str:
         return str(key.value).lower() if isinstance(key, ast.Constant) else ""
     if isinstance(around, ast.keyword):
         return (around.arg or "").lower()
+    if isinstance(around, ast.arguments):
+        names = [argument.arg for argument in (*around.posonlyargs, *around.args)]
+        defaults = dict(zip(around.defaults[::-1], names[::-1], strict=False))
+        pairs = zip(around.kw_defaults, around.kwonlyargs, strict=True)
+        defaults |= {value: word.arg for value, word in pairs if value is not None}
+        return defaults.get(node, "").lower()
     if isinstance(around, ast.Assign):
         return text.written(around.targets[0]).lower()
     return ""

@@ -24,6 +24,7 @@ from shapewright.analysis.fixes.batch_edits import (
     add_batch,
     suggest_batch_of_one,
 )
+from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
@@ -243,6 +244,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         yield from iter_options(
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
+    conditional = suggest_parentheses(program, find_suspects(program, failure))
+    yield from iter_options("precedence", 0.7, conditional)
+    hidden = other_names.suggest_attributes(program, failure)
+    yield from iter_options("attribute", 0.8, hidden)
     yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
     yield from iter_options("created", 0.9, suggest_channels(program, failure))
     yield from iter_options("batch", 1.3, add_batch(program, failure))

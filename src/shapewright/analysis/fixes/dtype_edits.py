@@ -44,7 +44,7 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
                 failure,
                 repair.tensor,
                 ".abs()" if of_complex else f".{CASTS[repair.new]}()",
-                kinds=(ast.Call, ast.Compare),
+                kinds=(ast.Call, ast.Compare, ast.BinOp),
             )
 
 

@@ -24,6 +24,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.spans import is_installed
 from shapewright.record.ops import Op, collect_leaves
 
 OF_FEATURES = frozenset({INNER_DIM_MISMATCH, TARGET_SHAPE})
@@ -40,6 +41,8 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     if failure.unmet is not None and failure.unmet.code in OF_FEATURES:
         return  # copies of one feature are no other features
     channels = failure.unmet is not None and failure.unmet.code == CHANNEL_MISMATCH
+    if channels and _is_own_layer(program, op):
+        return  # a layer of the program's own takes what the data have
     if len(op.inputs) < 2 or find_narrow_gather(program, op) is not None:
         return  # there is no other whose samples it could meet, or no copy is meant
     nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
@@ -62,6 +65,22 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
             # A state is read as it lies: a GPU refuses an expanded one.
             method = f".repeat({', '.join('1' if s == '-1' else s for s in sizes)})"
         yield append_method(text, node, method)
+
+
+def _is_own_layer(program: Program, op: Op) -> bool:
+    """Return whether the program's own text builds a layer, for these images alone: no
+    library does, and it is given none in colour elsewhere.
+    """
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is None or built is None or is_installed(built.span.file):
+        return False
+    return not any(
+        fact.shape[1:2] == (COLOURS,)
+        for call in program.trace.calls
+        if call.path == layer.path
+        for fact in collect_leaves(call.inputs)
+    )
 
 
 def suggest_joined_dim(program: Program, op: Op, call: ast.Call) -> Iterator[Fix]:

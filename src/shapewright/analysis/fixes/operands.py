@@ -146,9 +146,8 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
     if op.name.endswith(".numpy") and isinstance(func, ast.Attribute):
         yield append_method(text, func.value, method)
     elif isinstance(node, ast.Call):
-        own = (
-            list(_suggest_functions_of_torch(text, node)) if fact.requires_grad else []
-        )
+        computes = fact.requires_grad and get_called_name(node) in OF_BOTH
+        own = list(_suggest_functions_of_torch(text, node)) if computes else []
         yield from own
         for argument in node.args if not own else ():
             yield append_method(text, argument, method)

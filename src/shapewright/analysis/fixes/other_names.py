@@ -70,9 +70,45 @@ def _is_left_unread(text: SourceText, node: ast.Name, name: str) -> bool:
     if function is None:
         return False
     names = [inner for inner in ast.walk(function) if isinstance(inner, ast.Name)]
-    reads = [inner.id for inner in names if isinstance(inner.ctx, ast.Load)]
-    stored = {inner.id for inner in names if isinstance(inner.ctx, ast.Store)}
-    return node.id in stored and reads.count(node.id) == 1 and name in reads
+    reads = [inner for inner in names if isinstance(inner.ctx, ast.Load)]
+    stores = sorted(
+        inner.lineno
+        for inner in names
+        if isinstance(inner.ctx, ast.Store) and inner.id == node.id
+    )
+    before = [line for line in stores if line < node.lineno]
+    if not before or not any(read.id == name for read in reads):
+        return False
+    after = next((line for line in stores if line >= node.lineno), function.end_lineno)
+    return not any(
+        read is not node and read.id == node.id
+        and before[-1] < read.lineno <= (after or read.lineno)
+        for read in reads
+    )  # fmt: skip
+
+
+def suggest_attributes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `self.width` for a name of the same size that hides it: the method has
+    given `width` another value.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.node(op.span)
+    owner = place[0].around(place[1], ast.ClassDef) if place is not None else None
+    function = place[0].around(place[1], ast.FunctionDef) if place is not None else None
+    if place is None or owner is None or function is None:
+        return
+    text, node = place
+    own = {get_own_attribute(target) for target, _ in iter_assignments(owner)}
+    local = {
+        inner.id
+        for inner in ast.walk(function)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+    }
+    for inner in ast.walk(node):
+        name = inner.id if isinstance(inner, ast.Name) else ""
+        if name in local and name in own and isinstance(inner, ast.Name):
+            edit = Edit(text.span(inner), f"self.{name}")
+            yield Fix("fits", f"`self.{name}` for `{name}`", (edit,))
 
 
 def replace_names(program: Program, lines: list[Line]) -> Iterator[Fix]:

@@ -261,21 +261,29 @@ def _has_one_target(call: OperatorCall) -> bool:
     """Return whether a loss compares several outputs of a sample with its one
     target: (N, 3) with (N, 1).
     """
+    at = _find_compared_outputs(call)
+    own = call.dims[0][at] if at is not None else ()
+    return bool(own) and all(axis.kind in ("feature", "state") for axis in own)
+
+
+def _find_compared_outputs(call: OperatorCall) -> int | None:
+    """Return the only dim in which an output is longer than its target, which has size
+    1 there; None for other shapes.
+    """
     output_shape, target_shape = (fact.shape for fact in call.op.inputs[:2])
-    if (
-        len(output_shape) != len(target_shape)
-        or len(output_shape) < 2
-        or output_shape[:-1] != target_shape[:-1]
-    ):
-        return False
-    dim = call.dims[0][-1]
-    return target_shape[-1] == 1 < output_shape[-1] and all(
-        axis.kind == "feature" for axis in dim
-    )
+    if len(output_shape) != len(target_shape) or len(output_shape) < 2:
+        return None
+    unlike = [
+        at
+        for at, (size, other) in enumerate(zip(output_shape, target_shape, strict=True))
+        if size != other
+    ]
+    return unlike[0] if len(unlike) == 1 and target_shape[unlike[0]] == 1 else None
 
 
 def _report_one_target(scene: HazardContext, call: OperatorCall) -> Finding:
-    names, count = scene.names(call.op), call.op.inputs[0].shape[-1]
+    names, at = scene.names(call.op), _find_compared_outputs(call)
+    count = call.op.inputs[0].shape[-1 if at is None else at]
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares each of the"
         f" {count} outputs of a sample with the same target"

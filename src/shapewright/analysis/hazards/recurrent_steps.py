@@ -14,7 +14,6 @@ from shapewright.findings.codes import LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact
 
-ONWARD = PASSING | {"index_select"}
 PADDING = "_pad_packed_sequence"
 FARTHEST = 8
 """Calls between a layer and the index."""
