@@ -22,6 +22,10 @@ from shapewright.analysis.hazards.context import (
     HazardContext,
 )
 from shapewright.analysis.hazards.sample_coefficients import find_scaled_columns
+from shapewright.analysis.hazards.single_targets import (
+    has_one_target,
+    report_one_target,
+)
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims
 from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, get_length
@@ -212,8 +216,8 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
         if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
             if call.op.span is None:
                 continue
-            if loss and _has_one_target(call):
-                yield _report_one_target(scene, call)
+            if loss and has_one_target(call):
+                yield report_one_target(scene, call)
             paired_axis = _find_paired_axis(scene, call.dims[0], call.dims[1], loss)
             if paired_axis is not None:
                 seen.add(call.op.span)
@@ -255,43 +259,6 @@ def _is_paired(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
     length = max(len(shape), len(other))
     padded = [(1,) * (length - len(sizes)) + sizes for sizes in (shape, other)]
     return padded[0] == padded[1]
-
-
-def _has_one_target(call: OperatorCall) -> bool:
-    """Return whether a loss compares several outputs of a sample with its one
-    target: (N, 3) with (N, 1).
-    """
-    at = _find_compared_outputs(call)
-    own = call.dims[0][at] if at is not None else ()
-    return bool(own) and all(axis.kind in ("feature", "state") for axis in own)
-
-
-def _find_compared_outputs(call: OperatorCall) -> int | None:
-    """Return the only dim in which an output is longer than its target, which has size
-    1 there; None for other shapes.
-    """
-    output_shape, target_shape = (fact.shape for fact in call.op.inputs[:2])
-    if len(output_shape) != len(target_shape) or len(output_shape) < 2:
-        return None
-    unlike = [
-        at
-        for at, (size, other) in enumerate(zip(output_shape, target_shape, strict=True))
-        if size != other
-    ]
-    return unlike[0] if len(unlike) == 1 and target_shape[unlike[0]] == 1 else None
-
-
-def _report_one_target(scene: HazardContext, call: OperatorCall) -> Finding:
-    names, at = scene.names(call.op), _find_compared_outputs(call)
-    count = call.op.inputs[0].shape[-1 if at is None else at]
-    message = (
-        f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares each of the"
-        f" {count} outputs of a sample with the same target"
-    )
-    maker = scene.program.producers.get(call.op.inputs[0].tensor)
-    return scene.finding(
-        OUTER_BROADCAST, call.op, message, (maker, f"{count} outputs are made here")
-    )
 
 
 def _find_paired_axis(
@@ -421,7 +388,7 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
                 yield _report_last_batch(scene, call, many)
         elif loss or _is_of_graph(call):
             pick = _find_pick(scene, call)
-            if pick is not None and (loss or not op.inputs[pick[0]].requires_grad):
+            if pick is not None and (loss or _is_of_other_data(op, *pick)):
                 yield _report_pick(scene, call, *pick)
 
 
@@ -429,6 +396,12 @@ def _is_of_graph(call: OperatorCall) -> bool:
     """Return whether a difference or product takes what is trained and what is not."""
     trained = [fact.requires_grad for fact in call.op.inputs[:2]]
     return call.name in COMPARING and sorted(trained) == [False, True]
+
+
+def _is_of_other_data(op: Op, at: int, batch: Axis, index: Op) -> bool:
+    """Return whether a sample was taken out of another tensor than it meets."""
+    single, whole = op.inputs[at], op.inputs[1 - at]
+    return not single.requires_grad and index.inputs[0].storage != whole.storage
 
 
 COMPARING = operators_with("subtracts") | {"*", "mul", "multiply"}

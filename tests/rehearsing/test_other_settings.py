@@ -1,0 +1,99 @@
+"""Each silent mistake in settings that its page does not show.
+
+The programs stand in `tests/posts/settings`, two for each code; their first line says
+where the mistake is. Which of them are found is in `found.json` beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SETTINGS = Path(__file__).resolve().parents[1] / "posts" / "settings"
+FOUND: dict[str, list[str]] = json.loads((SETTINGS / "found.json").read_text("utf-8"))
+"""The programs whose code is reported, with the libraries that each needs."""
+
+QUIET = {
+    "correlation of features": """
+z = model(x).mean(1)
+z = z / z.norm(dim=0, keepdim=True)
+loss = ((z.T @ z) - torch.eye(8)).pow(2).sum()
+""",
+    "moved to the first point": """
+paths = model(x)
+loss = (paths - paths[0].detach()).pow(2).mean() + paths.pow(2).mean()
+""",
+    "statistics of the last dim": """
+mean, std = x.mean(dim=(0, 1)), x.std(dim=(0, 1))
+loss = model((x - mean) / std).pow(2).mean()
+""",
+    "one seed for both orders": """
+import numpy as np
+inputs, targets = np.arange(64.0), np.arange(64)
+np.random.seed(3)
+np.random.shuffle(inputs)
+np.random.seed(3)
+np.random.shuffle(targets)
+pairs = list(zip(inputs, targets))
+loss = model(x).pow(2).mean()
+""",
+    "padding that the loss ignores": """
+rows = [torch.randint(1, 8, (n,)) for n in (3, 5, 4, 6)]
+labels = torch.stack([F.pad(row, (0, 6 - len(row)), value=-100) for row in rows])
+loss = F.cross_entropy(model(x[:4, :6]).transpose(1, 2), labels)
+""",
+    "a matrix of an environment": """
+class World:
+    def __init__(self):
+        self.mix = torch.randn(8, 8)
+
+    def step(self, state):
+        return state @ self.mix
+
+
+loss = model(World().step(x)).pow(2).mean()
+""",
+    "each value once": """
+scores = model(x).mean((1, 2))
+gap = scores.unsqueeze(1) - scores
+loss = F.softplus(-gap).mean()
+""",
+    "rows that differ": """
+grid = torch.zeros(4, 6, dtype=torch.long)
+for at in range(4):
+    grid[at] = torch.arange(6)
+loss = F.cross_entropy(model(x[:4, :6]).transpose(1, 2), grid)
+""",
+}
+SCRIPT = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+x = torch.randn(16, 9, 8)
+model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{body}
+optimizer.zero_grad()
+loss.backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, needs in FOUND.items() if not needs]
+)
+def test_the_mistake_is_told(name: str, tmp_path: Path) -> None:
+    program = (SETTINGS / f"{name}.py").read_text("utf-8")
+    report = rehearsed(tmp_path, program)
+    assert name.rpartition("_")[0] in {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_meant_is_not_told(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(body=QUIET[name]))
+    assert not [f for f in report.findings if f.severity != "note"]
