@@ -5,13 +5,19 @@ builds anew: `nn.ModuleList`, an attribute set in `__init__`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_own_attribute,
+    iter_assignments,
+)
 
 HOLDERS = {ast.List: "nn.ModuleList", ast.ListComp: "nn.ModuleList",
            ast.Dict: "nn.ModuleDict", ast.DictComp: "nn.ModuleDict"}  # fmt: skip
@@ -33,6 +39,49 @@ def find_module_list(program: Program, span: Span) -> Fix | None:
     shown = join_lines(f"{prefix}({inner})")
     shown = shown if len(shown) <= 60 else f"{prefix}(...)"
     return Fix("fits", f"`{shown}`", (Edit(text.span(node), f"{prefix}({inner})"),))
+
+
+def suggest_kept_lists(program: Program) -> Iterator[Fix]:
+    """Suggest `nn.ModuleList(layers)` where a module keeps the layers that it is given
+    in a list: `self.layers = list(layers)`, `self.layers = layers`.
+    """
+    for text in program.own_texts():
+        for _, function in text.functions("__init__"):
+            owner = text.around(function, ast.ClassDef)
+            if owner is None or not owner.bases:
+                continue
+            parameters = {argument.arg for argument in function.args.args}
+            for target, value in iter_assignments(function):
+                if not get_own_attribute(target):
+                    continue
+                inner = value
+                if isinstance(value, ast.Call) and get_called_name(value) in KEEPING:
+                    inner = value.args[0] if value.args else value
+                if not isinstance(inner, ast.Name) or inner.id not in parameters:
+                    continue
+                if not _is_looped(text, owner, text.written(target)):
+                    continue
+                prefix = _get_module_prefix(text, "nn.ModuleList")
+                new = f"{prefix}({inner.id})"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+
+
+KEEPING = frozenset({"list", "tuple"})
+
+
+def _is_looped(text: SourceText, owner: ast.ClassDef, written: str) -> bool:
+    """Return whether a class loops over what one of its attributes holds."""
+    loops = [
+        node.iter
+        for node in ast.walk(owner)
+        if isinstance(node, ast.For | ast.comprehension)
+    ]
+    return any(
+        text.written(part) == written
+        for loop in loops
+        for part in ast.walk(loop)
+        if isinstance(part, ast.Attribute)
+    )
 
 
 def find_own_module(program: Program, span: Span) -> Fix | None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from shapewright.findings.finding import Edit, Fix
+from shapewright.analysis.fixes.statements import write_after
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.parameter_lists import (
     ParameterList,
     find_unlisted,
     iter_parameter_lists,
 )
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import get_called_name
 
 MOST = 3
 """Modules that are tried in a list."""
+UNLISTED = re.compile(r"`[A-Z]\w*\.(\w+)(?:\.\w+)*`")
+"""A parameter by its path, with the child of the model that has it."""
 
 
 def suggest_listed_modules(text: SourceText) -> Iterator[Fix]:
@@ -51,3 +55,49 @@ def _suggest_longer_list(
     else:
         return
     yield Fix("fits", f"`{new}`", (Edit(text.span(expr), new),))
+
+
+def suggest_parameter_group(finding: Finding, text: SourceText) -> Iterator[Fix]:
+    """Suggest a group for a child of a model beside those of other children:
+    `{"params": model.neck.parameters()}`.
+    """
+    children = dict.fromkeys(UNLISTED.findall(finding.message))
+    for node in reversed(text.nodes):
+        if not isinstance(node, ast.Dict) or len(children) != 1:
+            continue
+        group, around = _read_group(text, node), text.parent(node)
+        if group is None:
+            continue
+        owner, quote = group
+        new = f"{{{quote}params{quote}: {owner}.{next(iter(children))}.parameters()}}"
+        statement = text.around(node, ast.stmt)
+        if isinstance(statement, ast.AugAssign) and isinstance(around, ast.List):
+            line = f"{text.written(statement.target)} += [{new}]"
+        elif isinstance(around, ast.Call) and get_called_name(around) == "append":
+            line = f"{text.written(around.func)}({new})"
+        elif isinstance(around, ast.List):
+            written = text.written(node)
+            edit = Edit(text.span(node), f"{written}, {new}")
+            yield Fix("fits", f"`{new}`", (edit,))
+            return
+        else:
+            continue
+        if statement is not None:
+            yield Fix("fits", f"`{line}`", (write_after(text, statement, line),))
+            return
+
+
+def _read_group(text: SourceText, node: ast.Dict) -> tuple[str, str] | None:
+    """Return the model whose child a group has, and the quotes of its keys."""
+    for key, value in zip(node.keys, node.values, strict=True):
+        if not isinstance(key, ast.Constant) or key.value != "params":
+            continue
+        for inner in ast.walk(value):
+            if not isinstance(inner, ast.Call):
+                continue
+            child = get_receiver(inner)
+            if get_called_name(inner) == "parameters" and isinstance(
+                child, ast.Attribute
+            ):
+                return text.written(child.value), text.written(key)[0]
+    return None

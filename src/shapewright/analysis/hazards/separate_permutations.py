@@ -141,7 +141,8 @@ def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Fi
     shuffled: list[tuple[ast.stmt, str, ast.expr]] = []
     for node in text.nodes:
         shuffle = _read_shuffle(text, node)
-        if shuffle is not None and text.span(shuffle[2]) not in known:
+        value = getattr(node, "value", None)
+        if shuffle is not None and value and text.span(value) not in known:
             shuffled.append(shuffle)
     for at, (first, name, drawn) in enumerate(shuffled):
         for second, other, again in shuffled[at + 1 :]:

@@ -54,6 +54,9 @@ def suggest_ignored_padding(
         where, call = padding
         words = {word.arg: word.value for word in call.keywords}
         written = words.get("padding_value") or words.get("value")
+        if get_called_name(call) == "full":
+            fill = call.args[1] if len(call.args) > 1 else words.get("fill_value")
+            name = where.written(fill) if fill is not None else value
         if isinstance(written, ast.Name):
             name = where.written(written)
     loss = node if isinstance(node, ast.Call) else None
@@ -71,6 +74,8 @@ def suggest_ignored_padding(
             )
         elif get_called_name(call) == "pad_sequence":
             yield with_keyword(where, call, "padding_value=-100")
+    if loss is not None:
+        yield with_keyword(text, loss, f"ignore_index={name}")
 
 
 def suggest_sign(

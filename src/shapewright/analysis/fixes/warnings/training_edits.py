@@ -6,9 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.module_lists import find_module_list, find_own_module
+from shapewright.analysis.fixes.module_lists import (
+    find_module_list,
+    find_own_module,
+    suggest_kept_lists,
+)
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.optimizer_edits import suggest_listed_modules
+from shapewright.analysis.fixes.optimizer_edits import (
+    suggest_listed_modules,
+    suggest_parameter_group,
+)
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     replace_lines,
@@ -274,6 +281,8 @@ def suggest_registration(
     yield from _suggest_other_model(text)
     yield from suggest_added_group(program, finding, text, node)
     yield from suggest_listed_modules(text)
+    yield from suggest_parameter_group(finding, text)
+    yield from suggest_kept_lists(program)
 
 
 def _suggest_other_model(text: SourceText) -> Iterator[Fix]:
