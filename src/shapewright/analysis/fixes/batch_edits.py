@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program, format_shape
-from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED
-from shapewright.findings.finding import Fix, Related
+from shapewright.findings.codes import (
+    INNER_DIM_MISMATCH,
+    NOT_FLATTENED,
+    ONE_VALUE_PER_CHANNEL,
+)
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 
 
@@ -163,3 +168,30 @@ def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
 
 UNBATCHED = {name: dims + 1 for name, dims in values_of("spatial_dims").items()}
 """The number of dims of an input without a batch, by the name of a convolution."""
+
+
+def suggest_larger_batch(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest batches of two where a loader gives one sample at a time to a batch norm
+    in training: `batch_size=2`.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL or not op.inputs:
+        return
+    if op.inputs[0].shape[:1] != (1,):
+        return
+    for text in program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":
+                continue
+            sizes = [word.value for word in node.keywords if word.arg == "batch_size"]
+            for size in sizes or node.args[1:2]:
+                name = get_last_name(size)
+                ones = [
+                    value
+                    for value in (find_defining(text, name) if name else [size])
+                    if isinstance(value, ast.Constant) and value.value == 1
+                ]
+                if len(ones) == 1:
+                    written = name or "batch_size"
+                    edit = Edit(text.span(ones[0]), "2")
+                    yield Fix("fits", f"`{written}=2`", (edit,))

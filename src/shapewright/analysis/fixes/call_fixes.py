@@ -23,6 +23,7 @@ from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.batch_edits import (
     add_batch,
     suggest_batch_of_one,
+    suggest_larger_batch,
 )
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
@@ -299,6 +300,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     )
     part = crop_edits.suggest_fitting_part(program, failure)
     yield from iter_options("larger", 1.2, part)
+    yield from iter_options("batch", 0.8, suggest_larger_batch(program, failure))
     yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     of_rank = unmet is not None and unmet.code == WRONG_RANK
     if failure.error != "IndexError" or of_rank:

@@ -29,7 +29,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -205,6 +205,8 @@ def _find_outer_argument(
             for own, node, _ in iter_arguments(program, path):
                 if own == name and constructor is not None:
                     outer, around = constructor
+                    if sizes[1] < sizes[0]:
+                        yield from _redefine_constant(outer, node, sizes[1])
                     shown = write_changed_size(outer, node, *sizes)
                     yield replace_argument(outer, around, own, node, shown)
             return
@@ -419,6 +421,16 @@ def _rewrite_sizes(
             named[0] if named else write_size(program, failure, text, call, size)
         )
     yield _with_words(text, call, nodes, words)
+
+
+def _redefine_constant(text: SourceText, node: ast.expr, size: int) -> Iterator[Fix]:
+    """Suggest `N_CLASSES = 7` where the file gives a name its only number."""
+    name = node.id if isinstance(node, ast.Name) else ""
+    values = find_defining(text, name) if name.isupper() else []
+    if len(values) == 1 and isinstance(values[0], ast.Constant):
+        yield Fix(
+            "fits", f"`{name} = {size}`", (Edit(text.span(values[0]), f"{size}"),)
+        )
 
 
 MOST_EXTRA = 2
