@@ -14,7 +14,7 @@ from shapewright.findings.codes import MASKED_TARGETS, SHIFTED_TWICE, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import FUNCTIONS, iter_assignments
-from shapewright.record.ops import Fact, Op, collect_leaves
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 FILLS = frozenset({"masked_fill", "where"})
 LOSSES = frozenset({"cross_entropy", "nll_loss"})
@@ -82,10 +82,18 @@ def _get_filled(fill: Op) -> Fact:
 def _find_write(scene: HazardContext, fill: Op) -> Op | None:
     """Return the call that wrote to what targets are made of, before they were."""
     for op in scene.program.trace.ops[: fill.index]:
-        is_write = op.kind == "inplace" and bool(op.inputs)
+        is_write = op.kind == "inplace" and _is_masking(op)
         if is_write and op.inputs[0].storage == _get_filled(fill).storage:
             return op
     return None
+
+
+def _is_masking(op: Op) -> bool:
+    """Return whether a call writes where a mask is true, or one number, and no rows."""
+    tensors = op.inputs[1:]
+    return bool(op.inputs) and (
+        not tensors or any(fact.dtype == "bool" for fact in tensors)
+    )
 
 
 @looks_for(SHIFTED_TWICE)
@@ -95,6 +103,16 @@ def find_doubly_shifted(scene: HazardContext) -> Iterator[Finding]:
         labels = call.inputs[1].get("labels")
         if not SHIFTING.search(call.class_name) or not collect_leaves(labels):
             continue
+        shift = _find_shifting_call(scene, call)
+        if shift is not None:
+            message = (
+                f"the labels are shifted here, and `{call.class_name}` shifts them"
+                " again: each position learns the token after the next"
+            )
+            reader = scene.program.trace.ops[call.ops[0]]
+            where = (reader, "the model takes the labels here")
+            yield scene.finding(SHIFTED_TWICE, shift, message, where)
+            return
         for file in scene.program.trace.sources:
             text = scene.program.text(file)
             place = _find_shift(text) if text is not None else None
@@ -114,6 +132,41 @@ def find_doubly_shifted(scene: HazardContext) -> Iterator[Finding]:
                 related=finding.related,
             )  # fmt: skip
             return
+
+
+def _find_shifting_call(scene: HazardContext, call: ModuleCall) -> Op | None:
+    """Return the call that moved labels by one place against the tokens of a model:
+    `roll(-1)`, or a slice `[1:]` of what the tokens are a slice `[:-1]` of.
+    """
+    args, kwargs = call.inputs
+    labels = next(iter(collect_leaves(kwargs.get("labels"))), None)
+    tokens = next(iter(collect_leaves([kwargs.get("input_ids"), *args[:1]])), None)
+    if labels is None or tokens is None:
+        return None
+    own = [labels, *_list_sources(scene, labels)]
+    others = [tokens, *_list_sources(scene, tokens)]
+    for fact in own:
+        maker = scene.program.producers.get(fact.tensor)
+        if maker is None or maker.span is None:
+            continue
+        name, arguments = maker.name.rpartition(".")[2], dict(maker.arguments)
+        shifts = arguments.get("shifts", arguments.get("1"))
+        if name == "roll" and shifts in (-1, (-1,)):
+            return maker
+        if name == "[]" and any(
+            other.storage == fact.storage
+            and other.shape == fact.shape
+            and fact.storage_offset - other.storage_offset == 1
+            for other in others
+        ):
+            return maker
+    return None
+
+
+def _list_sources(scene: HazardContext, fact: Fact) -> list[Fact]:
+    """Return what a tensor was made of, the first of what was joined."""
+    makers = iter_first_makers(scene.program, fact, FARTHEST)
+    return [op.inputs[0] for op in makers if op.inputs]
 
 
 def _find_shift(text: SourceText) -> ast.Subscript | None:

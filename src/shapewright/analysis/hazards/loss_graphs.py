@@ -39,6 +39,7 @@ NEAREST = 8
 """Calls between what a model returned and the number that is read off it."""
 FROM_NUMBERS = frozenset({"tensor", "FloatTensor", "as_tensor"})
 READS = frozenset({"item", "tolist"})
+DIFFERENCES = operators_with("subtracts")
 FLAT = operators_with("has_zero_gradient")
 """Calls whose gradient is zero wherever it is defined."""
 MOST_CALLS = 4_000
@@ -204,8 +205,12 @@ def find_trained_teachers(scene: HazardContext) -> Iterator[Finding]:
             continue
         if not all(fact.requires_grad for fact in call.op.inputs[:2]):
             continue
-        if call.name in ALL_LOSSES or _is_cross_entropy(scene, call):
+        is_difference = call.name in DIFFERENCES
+        is_loss = call.name in ALL_LOSSES or _is_cross_entropy(scene, call)
+        if is_loss or is_difference:
             names = [_name_side(scene, call, at) for at in (0, 1)]
+            if is_difference and not any(map(STUDENT.search, names)):
+                continue
             teachers = [bool(TEACHER.search(name)) for name in names]
             if teachers[0] == teachers[1] or not any(teachers):
                 continue
