@@ -149,7 +149,8 @@ def _find_reading(
 
 def _is_meant(name: str, other: str, statement: ast.stmt) -> bool:
     """Return whether a name is another with a word more (`correct_val` of `correct`),
-    or with another word that the statement says (`val_loss` of `train_loss`: "val").
+    or with another word that the statement says (`val_loss` of `train_loss`: "val"), in
+    a text or in the names beside it (`val_mean = train_loss / n_val`).
     """
     own, words = name.lower().split("_"), other.lower().split("_")
     more = [word for word in own if word not in words]
@@ -162,5 +163,8 @@ def _is_meant(name: str, other: str, statement: ast.stmt) -> bool:
     if len(more) != 1 or len(missing) > 1 or len(own) < 2:
         return False
     if missing:
-        return more[0] in printed and missing[0] not in printed
+        others = collect_names(statement) - {other}
+        parts = {part for word in others for part in word.lower().split("_")}
+        by_names = more[0] in parts and missing[0] not in parts
+        return missing[0] not in printed and (more[0] in printed or by_names)
     return "train" not in printed

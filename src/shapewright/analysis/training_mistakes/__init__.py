@@ -26,6 +26,7 @@ from shapewright.analysis.training_mistakes import loss_averages as loss_average
 from shapewright.analysis.training_mistakes import (
     metric_directions as metric_directions,
 )
+from shapewright.analysis.training_mistakes import missing_steps as missing_steps
 from shapewright.analysis.training_mistakes import model_copies as model_copies
 from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics
 from shapewright.analysis.training_mistakes import optimization as optimization

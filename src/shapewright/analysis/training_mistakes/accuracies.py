@@ -5,19 +5,26 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from shapewright.analysis.training_mistakes.additions import (
+    get_addition,
+    is_of_all,
+    is_same,
+    is_set_between,
+    iter_divisions,
+)
+from shapewright.analysis.training_mistakes.batch_loops import (
+    WRAPPERS,
+    iter_batch_loops,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     StoryLoop,
     build_finding,
 )
 from shapewright.analysis.training_mistakes.curved_means import find_curved_means
-from shapewright.analysis.training_mistakes.loss_averages import (
-    get_addition,
-    is_same,
-    is_set_between,
-    iter_divisions,
-)
+from shapewright.analysis.training_mistakes.meters import MeterCall, iter_meter_calls
 from shapewright.findings.codes import COUNT_OVER_BATCHES, MEAN_OF_MEANS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -32,43 +39,62 @@ from shapewright.record.report import Moment
 MATCHES = frozenset({"eq", "equal"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Accuracy:
+    """What counts correct answers: `kind` is "sum", or "mean" for a mean over a batch.
+
+    `divisor` divides a sum in its batch; `is_fixed` says that it is the same for every
+    batch.
+    """
+
+    kind: str
+    divisor: ast.expr | None = None
+    is_fixed: bool = False
+
+
 @looks_for(COUNT_OVER_BATCHES, MEAN_OF_MEANS)
 def find_wrong_accuracies(scene: RehearsalContext) -> Iterator[Finding]:
     """Find sums of correct answers divided by the number of batches, and means of
     batches that are not equally large, or of what is not linear in the samples.
     """
     yield from find_curved_means(scene)
-    seen: set[tuple[str, int]] = set()
-    for loop in scene.loops():
-        place = loop.moment.file, loop.moment.line
-        if place in seen or (loop.moment.total or 2) < 2:
-            continue
-        seen.add(place)
+    for loop in iter_batch_loops(scene):
         for node in ast.walk(loop.node):
             if isinstance(node, ast.stmt) and (
                 loop.text.around(node, *LOOPS) is loop.node
             ):
                 yield from _check_total(loop, node)
+        for call in iter_meter_calls(loop.text, loop.node):
+            yield from _check_meter(loop, call)
 
 
 def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
     """Check how a total of correct answers is added up and divided."""
     text = loop.text
     total, added, is_list = get_addition(node)
-    if not total or added is None:
-        return
-    counted, divisor = _read_accuracy(loop, added)
-    if not counted:
+    accuracy = _read_accuracy(loop, added) if total and added is not None else None
+    if accuracy is None or is_list:
         return
     sizes = _get_batch_sizes(loop)
     for place, divided, by in iter_divisions(text, loop.node):
-        same = is_same(divided, total)
-        if is_list or not same or is_set_between(text, loop.node, total, place):
-            continue
-        if not _is_batch_count(text, loop, by):
+        same = is_same(divided, total) or is_of_all(text, divided, total)
+        if not same or is_set_between(text, loop.node, total, place):
             continue
         added_here = text.span(node), f"`{text.written(node)}` for each batch"
-        if counted == "sum" and divisor is None:
+        if not _is_batch_count(text, loop, by):
+            size = _find_fixed_size(text, loop, by)
+            is_sum = accuracy.kind == "sum" and accuracy.divisor is None
+            if is_sum and size and len(set(sizes)) > 1:
+                yield build_finding(
+                    COUNT_OVER_BATCHES,
+                    f"`{ast.unparse(by)}` is more than there are samples: the last"
+                    f" batch has {sizes[-1]}, not `{size}`",
+                    text.span(place),
+                    added_here,
+                )
+                return
+            continue
+        if accuracy.kind == "sum" and accuracy.divisor is None:
             yield build_finding(
                 COUNT_OVER_BATCHES,
                 f"`{total}` counts correct answers, and is divided by the number of"
@@ -76,7 +102,8 @@ def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
                 text.span(place),
                 added_here,
             )
-        elif len(set(sizes)) > 1 and _is_fixed(loop, divisor):
+        elif len(set(sizes)) > 1 and accuracy.is_fixed:
+            divisor = accuracy.divisor
             size = ast.unparse(divisor) if divisor is not None else ""
             yield build_finding(
                 COUNT_OVER_BATCHES,
@@ -85,7 +112,7 @@ def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
                 text.span(node),
                 (text.span(place), "the mean over all batches"),
             )
-        elif len(set(sizes)) > 1 and not _is_training(loop.moment):
+        elif len(set(sizes)) > 1 and not is_training(loop.moment):
             yield build_finding(
                 MEAN_OF_MEANS,
                 f"`{total}` is a sum of accuracies, one for each batch: the last batch"
@@ -96,39 +123,131 @@ def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
         return
 
 
-def _read_accuracy(loop: StoryLoop, added: ast.expr) -> tuple[str, ast.expr | None]:
-    """Return "sum" or "mean" for what counts correct answers, with what divides it in
-    its batch; an empty word for others.
-    """
-    divisor = None
-    for _ in range(3):
-        ratio = added
-        if isinstance(ratio, ast.BinOp) and isinstance(ratio.op, ast.Div):
-            added, divisor = ratio.left, ratio.right
+def _check_meter(loop: StoryLoop, call: MeterCall) -> Iterator[Finding]:
+    """Check what an object of the program that averages is given."""
+    text, meter, sizes = loop.text, call.meter, _get_batch_sizes(loop)
+    accuracy = _read_accuracy(loop, call.value)
+    if accuracy is None:
+        return
+    is_sum = accuracy.kind == "sum" and accuracy.divisor is None
+    by_batches = call.count is None
+    if call.divisor is not None:
+        by_batches = _is_batch_count(text, loop, call.divisor)
+    elif meter.reading:
+        return
+    added = (text.span(meter.addition), "it is added as it is")
+    if by_batches and is_sum and not meter.is_weighted:
+        by = f": `{ast.unparse(call.divisor)}`" if call.divisor is not None else ""
+        yield build_finding(
+            COUNT_OVER_BATCHES,
+            f"`{text.written(call.node)}` counts correct answers, and `{meter.name}`"
+            f" divides by the number of batches{by}",
+            text.span(call.node),
+            added,
+            (text.span(meter.division), "the division"),
+        )
+    elif (
+        by_batches
+        and not is_sum
+        and len(set(sizes)) > 1
+        and not is_training(loop.moment)
+    ):
+        yield build_finding(
+            MEAN_OF_MEANS,
+            f"`{text.written(call.node)}` counts each batch once: the last batch of"
+            f" {sizes[-1]} counts as much as one of {sizes[0]}",
+            text.span(call.node),
+            added,
+            (text.span(meter.division), "the mean over all batches"),
+        )
+
+
+def _read_accuracy(loop: StoryLoop, added: ast.expr) -> _Accuracy | None:
+    """Return how a value counts correct answers, or None for others."""
+    divisor: ast.expr | None = None
+    scope: ast.AST = loop.node
+    is_fixed = False
+    for _ in range(5):
+        added = _leave_out_percent(added)
+        if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Div):
+            if not isinstance(added.right, ast.Constant):
+                divisor = added.right
+                is_fixed = _is_fixed(scope, divisor)
+            added = added.left
+            continue
         if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult):
-            return "", None
+            return None
         if isinstance(added, ast.Name):
             values = [
                 value
-                for target, value in iter_assignments(loop.node)
+                for target, value in iter_assignments(scope)
                 if isinstance(target, ast.Name) and target.id == added.id
             ]
             if len(values) != 1:
-                return "", None
+                return None
             added = values[0]
-    if not _has_matches(loop, added):
-        return "", None
+            continue
+        function = _find_function(loop.text, added)
+        if function is None:
+            break
+        values = [
+            node.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+        if len(values) != 1:
+            return None
+        scope, added = function, values[0]
+    if not _has_matches(scope, added):
+        return None
     called = {get_called_name(node) for node in ast.walk(added)}
     if "mean" in called and "sum" not in called:
-        return "mean", None
-    return ("sum", divisor) if "sum" in called else ("", None)
+        return _Accuracy("mean")
+    return _Accuracy("sum", divisor, is_fixed) if "sum" in called else None
 
 
-def _has_matches(loop: StoryLoop, value: ast.expr) -> bool:
+def _leave_out_percent(value: ast.expr) -> ast.expr:
+    """Return what a value converts to a number or multiplies by a constant."""
+    while True:
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+            if isinstance(value.left, ast.Constant):
+                value = value.right
+                continue
+            if isinstance(value.right, ast.Constant):
+                value = value.left
+                continue
+        called = get_called_name(value)
+        if isinstance(value, ast.Call) and called == "item":
+            assert isinstance(value.func, ast.Attribute)
+            inner = value.func.value
+            if isinstance(inner, ast.Name | ast.BinOp | ast.Call):
+                value = inner
+                continue
+        if isinstance(value, ast.Call) and called in ("float", "int") and value.args:
+            value = value.args[0]
+            continue
+        return value
+
+
+def _find_function(text: SourceText, value: ast.expr) -> ast.FunctionDef | None:
+    """Return the function of the program that computes a value, or None."""
+    if not isinstance(value, ast.Call):
+        return None
+    own = isinstance(value.func, ast.Name) or (
+        isinstance(value.func, ast.Attribute)
+        and isinstance(value.func.value, ast.Name)
+        and value.func.value.id == "self"
+    )
+    functions = text.functions(get_called_name(value)) if own else []
+    function = functions[0][1] if len(functions) == 1 else None
+    return function if isinstance(function, ast.FunctionDef) else None
+
+
+def _has_matches(scope: ast.AST, value: ast.expr) -> bool:
     """Return whether a value is made of a comparison of predictions and labels."""
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     values = [value]
-    for target, expression in iter_assignments(loop.node):
+    for target, expression in iter_assignments(scope):
         if isinstance(target, ast.Name) and target.id in names:
             values.append(expression)
     return any(
@@ -141,8 +260,14 @@ def _has_matches(loop: StoryLoop, value: ast.expr) -> bool:
 
 def _is_batch_count(text: SourceText, loop: StoryLoop, by: ast.expr) -> bool:
     """Return whether a number is the number of batches of a loop."""
+    if _is_counter(loop.node, by):
+        return True
     iterated = loop.node.iter
     while isinstance(iterated, ast.Call) and iterated.args:
+        if get_called_name(iterated) not in WRAPPERS and not isinstance(
+            iterated.func, ast.Name
+        ):
+            break
         iterated = iterated.args[0]
     name = ast.unparse(iterated)
     if isinstance(by, ast.Name):
@@ -159,17 +284,50 @@ def _is_batch_count(text: SourceText, loop: StoryLoop, by: ast.expr) -> bool:
     return isinstance(by, ast.Call) and ast.unparse(by) == f"len({name})"
 
 
-def _is_fixed(loop: StoryLoop, divisor: ast.expr | None) -> bool:
+def _is_counter(loop: ast.For, by: ast.expr) -> bool:
+    """Return whether a number counts the turns of a loop: `n` of `n += 1`, `i + 1` of
+    `enumerate`.
+    """
+    if isinstance(by, ast.BinOp) and isinstance(by.op, ast.Add):
+        first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else None
+        return (
+            get_called_name(loop.iter) == "enumerate"
+            and isinstance(by.right, ast.Constant)
+            and by.right.value == 1
+            and isinstance(first, ast.Name)
+            and ast.unparse(by.left) == first.id
+        )
+    additions = [get_addition(node) for node in loop.body]
+    return any(
+        total == ast.unparse(by)
+        and isinstance(added, ast.Constant)
+        and added.value == 1
+        for total, added, _ in additions
+    )
+
+
+def _find_fixed_size(text: SourceText, loop: StoryLoop, by: ast.expr) -> str:
+    """Return the size of a batch in `len(loader) * batch_size`, or an empty text."""
+    if not isinstance(by, ast.BinOp) or not isinstance(by.op, ast.Mult):
+        return ""
+    for count, size in ((by.left, by.right), (by.right, by.left)):
+        if _is_batch_count(text, loop, count) and _is_fixed(loop.node, size):
+            return ast.unparse(size)
+    return ""
+
+
+def _is_fixed(scope: ast.AST, divisor: ast.expr) -> bool:
     """Return whether a divisor is the same for every batch."""
-    if divisor is None:
-        return False
-    return not collect_names(divisor) & collect_names(loop.node, ast.Store)
+    changing = collect_names(scope, ast.Store)
+    if isinstance(scope, ast.FunctionDef):
+        changing |= {arg.arg for arg in scope.args.args}
+    return not collect_names(divisor) & changing
 
 
-def _is_training(moment: Moment) -> bool:
+def is_training(moment: Moment) -> bool:
     """Return whether a loop trains: its running accuracy is only looked at."""
     return any(
-        event.kind in ("backward", "step") or _is_training(event)
+        event.kind in ("backward", "step") or is_training(event)
         for event in moment.inner
     )
 

@@ -8,17 +8,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapewright.analysis.training_mistakes.context import (
-    RehearsalContext,
-    build_finding,
-)
-from shapewright.analysis.training_mistakes.loss_averages import (
+from shapewright.analysis.training_mistakes.additions import (
     get_addition,
-    is_mean_loss_at,
     is_same,
     is_sum_of,
     iter_divisions,
 )
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.analysis.training_mistakes.loss_averages import is_mean_loss_at
 from shapewright.findings.codes import MEAN_OF_MEANS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with

@@ -8,10 +8,25 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.additions import (
+    VALUES,
+    get_addition,
+    is_of_all,
+    is_same,
+    is_set_between,
+    is_sum_of,
+    iter_divisions,
+)
+from shapewright.analysis.training_mistakes.batch_loops import iter_batch_loops
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     StoryLoop,
     build_finding,
+)
+from shapewright.analysis.training_mistakes.meters import iter_meter_calls
+from shapewright.analysis.training_mistakes.sample_counts import (
+    is_batch_size,
+    is_sample_count,
 )
 from shapewright.findings.codes import MEAN_OVER_SAMPLES, SUM_AFTER_LOOP, looks_for
 from shapewright.findings.finding import Finding
@@ -26,7 +41,6 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Op
 
-COLLECTING = operators_with("takes_program_data") | {"array", "stack"}
 LOSSES = operators_with("is_loss")
 
 
@@ -46,10 +60,13 @@ def _find_sample_division(
         if _find_mean(scene, text, loop.node, added) is None:
             continue
         for place, divided, divisor in iter_divisions(text, loop.node):
-            same = is_sum_of(divided, total) if is_list else is_same(divided, total)
+            if is_list:
+                same = is_sum_of(divided, total)
+            else:
+                same = is_same(divided, total) or is_of_all(text, divided, total)
             if not same or is_set_between(text, loop.node, total, place):
                 continue
-            if _is_sample_count(text, divisor, place, (loop.node, node)):
+            if is_sample_count(text, divisor, place, (loop.node, node)):
                 yield build_finding(
                     MEAN_OVER_SAMPLES,
                     f"`{total}` {'holds' if is_list else 'is a sum of'} means, one for "
@@ -59,6 +76,34 @@ def _find_sample_division(
                     (text.span(node), "the mean of a batch is added here"),
                 )
                 return
+
+
+def _find_sample_meter(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Finding]:
+    """Find means that an object of the program adds up, and divides by samples."""
+    text = loop.text
+    for call in iter_meter_calls(text, loop.node):
+        meter = call.meter
+        if meter.is_weighted or _find_mean(scene, text, loop.node, call.value) is None:
+            continue
+        if call.divisor is not None:
+            by_samples = is_sample_count(
+                text, call.divisor, call.divisor, (loop.node, call.statement)
+            )
+        else:
+            by_samples = call.count is not None and is_batch_size(
+                text, call.count, loop.node
+            )
+        if by_samples and not _is_of_single_samples(loop):
+            by = ast.unparse(call.divisor or call.count or call.value)
+            yield build_finding(
+                MEAN_OVER_SAMPLES,
+                f"`{text.written(call.node)}` adds the mean of a batch to a sum that"
+                f" `{meter.name}` divides by the number of samples: `{by}`",
+                text.span(call.node),
+                (text.span(meter.addition), "it is added as it is"),
+                (text.span(meter.division), "the division"),
+            )
+            return
 
 
 def _is_of_single_samples(loop: StoryLoop) -> bool:
@@ -71,83 +116,6 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
     ]
     firsts = re.findall(r"\((\d+)", " ".join(shapes))
     return bool(firsts) and set(firsts) == {"1"}
-
-
-def get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
-    """Return the total that a statement adds to, the value added, and whether the total
-    is a list.
-    """
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-        return ast.unparse(node.target), node.value, False
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
-        target, value = ast.unparse(node.targets[0]), node.value
-        if isinstance(value.op, ast.Add):
-            if ast.unparse(value.left) == target:
-                return target, value.right, False
-            if ast.unparse(value.right) == target:
-                return target, value.left, False
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        call = node.value
-        if get_called_name(call) == "append" and isinstance(call.func, ast.Attribute):
-            added = call.args[0] if call.args else None
-            return ast.unparse(call.func.value), added, True
-    return "", None, False
-
-
-def iter_divisions(
-    text: SourceText, loop: ast.For
-) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
-    """Yield the divisions below a loop, `a / b` and `a /= b`, with their dividends and
-    divisors.
-    """
-    for node in _iter_nodes_after(text, loop):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            yield node, node.left, node.right
-        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
-            yield node, node.target, node.value
-
-
-def is_same(node: ast.expr, total: str) -> bool:
-    """Return whether a node is a total, or a conversion of it to a number."""
-    while isinstance(node, ast.Call) and get_called_name(node) in (*VALUES, "float"):
-        inner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        if inner is None and not node.args:
-            return False
-        node = inner if inner is not None else node.args[0]
-    return ast.unparse(node) == total
-
-
-def is_sum_of(node: ast.expr, total: str) -> bool:
-    """Return whether a node is the sum of a list: `sum(losses)`,
-    `torch.stack(losses).sum()`.
-    """
-    if not isinstance(node, ast.Call):
-        return False
-    if get_called_name(node) in VALUES and isinstance(node.func, ast.Attribute):
-        return is_sum_of(node.func.value, total)
-    if get_called_name(node) not in ("sum", "fsum"):
-        return False
-    if node.args:
-        return ast.unparse(node.args[0]) == total
-    collection = node.func.value if isinstance(node.func, ast.Attribute) else None
-    return (
-        isinstance(collection, ast.Call)
-        and bool(collection.args)
-        and get_called_name(collection) in COLLECTING
-        and ast.unparse(collection.args[0]) == total
-    )
-
-
-def is_set_between(
-    text: SourceText, loop: ast.For, total: str, place: ast.expr | ast.stmt
-) -> bool:
-    """Return whether a total is reassigned between its loop and a place below."""
-    return any(
-        isinstance(node, ast.Assign)
-        and get_last_line(node) < place.lineno
-        and any(ast.unparse(target) == total for target in node.targets)
-        for node in _iter_nodes_after(text, loop)
-    )
 
 
 def _find_mean(
@@ -174,9 +142,6 @@ def _find_mean(
     elif isinstance(inner, ast.Call):
         loss = inner
     return loss if loss is not None and is_mean_loss_at(scene, text, loss) else None
-
-
-VALUES = operators_with("leaves_graph")
 
 
 def is_mean_loss_at(scene: RehearsalContext, text: SourceText, loss: ast.expr) -> bool:
@@ -244,8 +209,7 @@ def _is_returned(scene: RehearsalContext, op: Op) -> bool:
             statement.value for statement in inside if isinstance(statement, ast.Return)
         ]
         return len(set_at) == 1 and any(
-            isinstance(returned_value, ast.Name) and returned_value.id == name
-            for returned_value in back
+            value is not None and is_same(value, name) for value in back
         )
     return isinstance(holder, ast.Return)
 
@@ -257,117 +221,14 @@ def _is_mean_loss(op: Op) -> bool:
     return is_mean and bool(op.outputs) and not op.outputs[0].shape
 
 
-def _is_sample_count(
-    text: SourceText, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
-) -> bool:
-    """Return whether a number is the number of samples.
-
-    It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
-    `n += len(labels)`.
-    """
-    if isinstance(value, ast.Call) and get_called_name(value) in (
-        "float",
-        "int",
-        "max",
-    ):
-        return any(
-            _is_sample_count(text, argument, at, grown_in) for argument in value.args
-        )
-    if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
-        arg = value.args[0]
-        if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
-            return True
-        return ast.unparse(arg) in _find_data_sets(text)
-    if not isinstance(value, ast.Name | ast.Attribute):
-        return False
-    if _is_counted(text, ast.unparse(value), *grown_in):
-        return True
-    function = text.around(at, ast.FunctionDef, ast.Module)
-    for target, expression in iter_assignments(function):
-        if ast.unparse(target) == ast.unparse(value):
-            own = not isinstance(expression, ast.Name | ast.Attribute)
-            return own and _is_sample_count(text, expression, target, grown_in)
-    return False
-
-
-def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
-    """Return whether a name counts the samples of the batches in a loop where a total
-    grows.
-    """
-    names = collect_names(loop, ast.Store)
-    for node in ast.walk(loop):
-        if not isinstance(node, ast.stmt) or get_addition(node)[0] != name:
-            continue
-        if text.parent(node) is text.parent(beside):
-            return _is_size(get_addition(node)[1], names)
-    return False
-
-
-def _is_size(value: ast.expr | None, loop_names: set[str]) -> bool:
-    """Return whether a node is `len(x)`, `x.size(0)` or `x.shape[0]`, where a loop sets
-    `x`.
-    """
-    if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
-        return _is_of(value.args[0], loop_names)
-    if isinstance(value, ast.Call) and get_called_name(value) == "size":
-        first = ast.unparse(value.args[0]) if value.args else ""
-        func = value.func
-        return (
-            first == "0"
-            and isinstance(func, ast.Attribute)
-            and _is_of(func.value, loop_names)
-        )
-    if isinstance(value, ast.Subscript) and ast.unparse(value.slice) == "0":
-        shape = value.value
-        is_shape = isinstance(shape, ast.Attribute) and shape.attr == "shape"
-        return is_shape and _is_of(shape.value, loop_names)  # type: ignore[attr-defined]
-    return False
-
-
-def _is_of(value: ast.expr, names: set[str]) -> bool:
-    """Return whether a node is one of these names, or an item of one of them."""
-    while isinstance(value, ast.Subscript):
-        value = value.value
-    return isinstance(value, ast.Name) and value.id in names
-
-
-def _find_data_sets(text: SourceText) -> set[str]:
-    """Return the data sets that are passed to a `DataLoader`, as written in the
-    text.
-    """
-    data_sets = [
-        (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
-        for node in text.nodes
-        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader"
-    ]
-    named = [argument for arguments in data_sets for argument in arguments]
-    return {
-        ast.unparse(data_set)
-        for data_set in named
-        if isinstance(data_set, ast.Name | ast.Attribute)
-    }
-
-
-def _iter_nodes_after(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
-    """Yield the nodes below the loop in the same function."""
-    function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
-    for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.expr | ast.stmt) and node.lineno > get_last_line(loop):
-            yield node
-
-
 @looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)
 def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums of every loop."""
-    seen: set[tuple[str, int]] = set()
-    for loop in scene.loops():
-        place = loop.moment.file, loop.moment.line
-        if place in seen or (loop.moment.total or 2) < 2:
-            continue
-        seen.add(place)
+    for loop in iter_batch_loops(scene):
         yield from _find_sum_after(loop)
         yield from _find_larger_data_set(loop)
         yield from _find_sample_division(scene, loop)
+        yield from _find_sample_meter(scene, loop)
 
 
 def _find_larger_data_set(loop: StoryLoop) -> Iterator[Finding]:

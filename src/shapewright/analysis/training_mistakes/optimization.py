@@ -20,7 +20,6 @@ from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
-    NEVER_STEPPED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
     STATE_NOT_COPIED,
@@ -59,35 +58,6 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
                 f"{clearing} belongs after it, or first in the loop",
             ),
         )
-
-
-@looks_for(NEVER_STEPPED, misled_by_errors=True)
-def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find a training whose only optimizer never steps, nowhere in the text."""
-    optimizers = scene.training.optimizers
-    loops = _iter_kind(scene.rehearsal.story, "loop")
-    backward = next((b for loop in loops for b in _iter_kind(loop, "backward")), None)
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
-    steps = any("step(" in text.text for text in texts if text is not None)
-    if backward is None or steps or len(optimizers) != 1 or optimizers[0].stepped:
-        return
-    if any(text is not None and ".grad" in text.text for text in texts):
-        return  # an update by hand
-    yield build_finding(
-        NEVER_STEPPED,
-        f"`{optimizers[0].name}` never steps: the gradients of this backward pass"
-        " change nothing",
-        scene.span((backward.file, backward.line), "backward"),
-        (scene.span(optimizers[0].built, optimizers[0].name), "built here"),
-    )
-
-
-def _iter_kind(moment: Moment, kind: str) -> Iterator[Moment]:
-    """Yield the events of a kind within an event."""
-    for event in moment.inner:
-        if event.kind == kind:
-            yield event
-        yield from _iter_kind(event, kind)
 
 
 @looks_for(GRADIENTS_CLEARED_UNUSED)

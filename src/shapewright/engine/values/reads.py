@@ -331,7 +331,7 @@ def _check_for_numpy(engine: Engine, info: Info, force: bool) -> None:
         words = f"can't convert {meta.device} device type tensor to numpy. Use "
         words += "Tensor.cpu() to copy the tensor to host memory first."
         engine.raise_theirs(TypeError(words))
-    if meta.requires_grad:
+    if meta.requires_grad and torch.is_grad_enabled():
         words = "Can't call numpy() on Tensor that requires grad. Use "
         words += "tensor.detach().numpy() instead."
         engine.raise_theirs(RuntimeError(words))

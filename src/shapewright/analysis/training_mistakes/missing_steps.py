@@ -1,0 +1,164 @@
+"""Find trainings in which nothing changes the parameters: an optimizer that never
+steps, an update that the program defines and never calls.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import NEVER_STEPPED, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    list_arguments,
+)
+from shapewright.record.report import Moment, Optimized
+
+SCHEDULES = ("sched", "lr_", "env", "scaler", "self", "warmup")
+"""Parts of names of what has a `step` that is no optimizer's."""
+
+
+@looks_for(NEVER_STEPPED, misled_by_errors=True)
+def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find a training whose optimizers never step, nowhere in the text."""
+    backward = next(
+        (
+            event
+            for loop in _iter_kind(scene.rehearsal.story, "loop")
+            for event in _iter_kind(loop, "backward")
+        ),
+        None,
+    )
+    if backward is None:
+        return
+    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    known = [text for text in texts if text is not None]
+    optimizers = scene.training.optimizers
+    span = scene.span((backward.file, backward.line), "backward")
+    if any(optimizer.stepped is not None for optimizer in optimizers):
+        return
+    if not optimizers:
+        for text, update in _find_uncalled_update(known):
+            yield build_finding(
+                NEVER_STEPPED,
+                f"nothing calls `{update.name}`, which changes the parameters: the"
+                " gradients of this backward pass change nothing",
+                span,
+                (text.span(update), "the step is defined here"),
+            )
+        return
+    names = {name for built in optimizers for name in _list_names(scene, built)}
+    if any(_has_step(text, names) for text in known):
+        return
+    if any(_reads_gradients(node) for text in known for node in text.nodes):
+        return  # an update by hand
+    yield build_finding(
+        NEVER_STEPPED,
+        f"`{optimizers[-1].name}` never steps: the gradients of this backward pass"
+        " change nothing",
+        span,
+        (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
+    )
+
+
+def _iter_kind(moment: Moment, kind: str) -> Iterator[Moment]:
+    """Yield the events of a kind within an event."""
+    for event in moment.inner:
+        if event.kind == kind:
+            yield event
+        yield from _iter_kind(event, kind)
+
+
+def _list_names(scene: RehearsalContext, optimizer: Optimized) -> set[str]:
+    """Return the names that the statement which builds an optimizer gives to it."""
+    text = scene.program.text(optimizer.built[0])
+    return {
+        ast.unparse(target)
+        for node in (text.near(optimizer.built[1]) if text is not None else ())
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    }
+
+
+def _has_step(text: SourceText, names: set[str]) -> bool:
+    """Return whether a text calls a `step` that may be an optimizer's.
+
+    Schedulers, environments and functions of the program have one too.
+    """
+    own = {full for full, _ in text.functions("step")}
+    for node in text.nodes:
+        is_passed = isinstance(node, ast.Call) and any(
+            ast.unparse(part).endswith(".step") for part in list_arguments(node)
+        )
+        if is_passed:
+            return True
+        if not isinstance(node, ast.Call) or get_called_name(node) != "step":
+            continue
+        func = node.func
+        if isinstance(func, ast.Name):
+            if not own:
+                return True
+            continue
+        owner = ast.unparse(func.value) if isinstance(func, ast.Attribute) else ""
+        if owner in names:
+            return True
+        is_other = any(word in owner.lower() for word in SCHEDULES)
+        if owner == "self" and own:
+            continue
+        if not is_other or (owner.startswith("self.") and "sched" not in owner):
+            return True
+    return False
+
+
+def _reads_gradients(node: ast.AST) -> bool:
+    """Return whether a node is `weight.grad`, which an update by hand reads."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "grad"
+        and isinstance(node.ctx, ast.Load)
+        and not get_dotted_name(node.value).endswith("autograd")
+    )
+
+
+def _find_uncalled_update(
+    texts: list[SourceText],
+) -> Iterator[tuple[SourceText, ast.FunctionDef]]:
+    """Yield the only function that reads gradients and writes what has them, if no text
+    names it.
+    """
+    updates = [
+        (text, function)
+        for text in texts
+        for _, function in text.functions()
+        if isinstance(function, ast.FunctionDef)
+        and any(_reads_gradients(node) for node in ast.walk(function))
+    ]
+    readers = {function for _, function in updates}
+    others = any(
+        _reads_gradients(node) and text.around(node, *FUNCTIONS) not in readers
+        for text in texts
+        for node in text.nodes
+    )
+    if len(updates) != 1 or others:
+        return
+    text, update = updates[0]
+    writes = any(
+        isinstance(node, ast.AugAssign) or get_called_name(node).endswith("_")
+        for node in ast.walk(update)
+    )
+    used = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for other in texts
+        for node in other.nodes
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    if writes and update.name not in used and not update.name.startswith("__"):
+        yield text, update
