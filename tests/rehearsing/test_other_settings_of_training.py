@@ -340,3 +340,26 @@ def test_trainings_that_no_step_changes(tmp_path: Path, name: str) -> None:
     assert text.endswith("# here")
     right = STEPS[name].replace("# step", RIGHT_STEPS[name])
     assert list_findings(tmp_path, right) == []
+
+
+EVALUATED = """
+    drops = nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.5), nn.Linear(8, 3))
+    adam = torch.optim.Adam(drops.parameters())
+    for epoch in range(3):
+        drops.train()
+        for a, b in loader:
+            adam.zero_grad()
+            criterion(drops(a), b).backward()
+            adam.step()
+        # mode
+        with torch.no_grad():
+            right = [(drops(a).argmax(1) == b).sum().item() for a, b in loader]  # here
+        print(sum(right) / len(x))
+"""
+
+
+def test_a_comprehension_evaluates_in_training_mode(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, EVALUATED)
+    assert text.startswith("evaluated-in-training-mode")
+    assert text.endswith("# here")
+    assert list_findings(tmp_path, EVALUATED.replace("# mode", "drops.eval()")) == []

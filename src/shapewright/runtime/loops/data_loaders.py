@@ -71,6 +71,7 @@ class _Batches(LoaderPass):
         stage.facts.data.note_pass(self, self.place)
         self.node: Node | None = None
         self.length = 0
+        self.since: tuple[int, int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -104,7 +105,16 @@ class _Batches(LoaderPass):
         self.queue = [*chosen, *rest[-1:]]
         return bool(self.queue)
 
+    def note_evaluation(self) -> None:
+        """Note what became of the batch before, if nothing was trained with it: in a
+        comprehension there are no turns that would say so.
+        """
+        if self.since is not None and self.since[2] == self.stage.trained:
+            self.stage.facts.modes.evaluated(self.since[0], self.since[1])
+        self.since = None
+
     def __next__(self) -> Any:
+        self.note_evaluation()
         if self.alone and self.at == FEWEST and self.queue is None:
             self.skip(None)
         if self.queue is not None and not self.stage.full:
@@ -124,6 +134,8 @@ class _Batches(LoaderPass):
         self.stage.fetched.append(self)
         self.stage.made.append((began, len(events)))
         self.tell(batch)
+        stage = self.stage
+        self.since = len(stage.calls.records), len(events), stage.trained
         if self.is_short():
             self.stage.short.append((len(self.stage.made) - 1, self))
         return batch
