@@ -363,3 +363,114 @@ def test_a_comprehension_evaluates_in_training_mode(tmp_path: Path) -> None:
     assert text.startswith("evaluated-in-training-mode")
     assert text.endswith("# here")
     assert list_findings(tmp_path, EVALUATED.replace("# mode", "drops.eval()")) == []
+
+
+FOLDS = """
+    class Validator:
+        def __init__(self):
+            self.net = nn.Linear(6, 3)
+
+        def fit(self, rows):
+            # reset
+            adam = torch.optim.Adam(self.net.parameters())
+            for part in rows.split(16):
+                adam.zero_grad()
+                criterion(self.net(x[part]), y[part]).backward()
+                adam.step()
+
+        def run(self):
+            for fold in range(3):
+                self.fit(torch.arange(70)[torch.arange(70) % 3 != fold])
+                print(fold, self.net(x[fold::3]).argmax(1) == y[fold::3])
+
+    Validator().run()
+"""
+
+
+def test_a_model_of_an_object_goes_on_over_folds(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, FOLDS)
+    assert text == "model-kept-over-folds: self.net = nn.Linear(6, 3)"
+    new = FOLDS.replace("# reset", "self.net = nn.Linear(6, 3)")
+    assert list_findings(tmp_path, new) == []
+    again = FOLDS.replace("# reset", "self.net.reset_parameters()")
+    assert list_findings(tmp_path, again) == []
+
+
+COPIES = """
+    class Agent:
+        def __init__(self):
+            self.net = self.target = nn.Linear(6, 3)
+
+        def sync(self):
+            self.target.load_state_dict(self.net.state_dict())
+
+    agent = Agent()
+    adam = torch.optim.Adam(agent.net.parameters())
+    for a, b in loader:
+        with torch.no_grad():
+            goal = agent.target(a).argmax(1)
+        adam.zero_grad()
+        criterion(agent.net(a), goal).backward()
+        adam.step()
+        agent.sync()
+"""
+
+
+def test_two_names_of_one_new_model(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, COPIES)
+    assert text.startswith("model-not-copied: self.target.load_state_dict")
+    right = "self.net, self.target = nn.Linear(6, 3), nn.Linear(6, 3)"
+    right = COPIES.replace("self.net = self.target = nn.Linear(6, 3)", right)
+    assert list_findings(tmp_path, right) == []
+
+
+RECORDED = """
+    class Agent:
+        def __init__(self):
+            self.net, self.stats = nn.Linear(6, 3), {"loss": [], "mean": []}
+            self.adam = torch.optim.Adam(self.net.parameters())
+
+        def learn(self, a, b):
+            scores = self.net(a)
+            loss = criterion(scores, b)
+            self.adam.zero_grad()
+            loss.backward()
+            self.adam.step()
+            self.record(loss=loss.item(), mean=scores.mean())
+
+        def record(self, **values):
+            for name, value in values.items():
+                self.stats[name].append(value)
+
+    agent = Agent()
+    for step in range(60):
+        agent.learn(x, y)
+"""
+
+
+def test_graphs_that_a_method_keeps(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, RECORDED)
+    assert text == "graph-kept: self.stats[name].append(value)"
+    right = RECORDED.replace("scores.mean()", "scores.mean().item()")
+    assert list_findings(tmp_path, right) == []
+
+
+RESIDUALS = """
+    net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+    adam = torch.optim.Adam(net.parameters())
+    for step in range(30):
+        t = torch.rand(40, 1, requires_grad=True)
+        u = net(t)
+        du = torch.autograd.grad(u, t, torch.ones_like(u), GRAPH=True)[0]
+        physics = (du - torch.cos(t)).square().mean()
+        start = (net(torch.zeros(1, 1)) - 1).square().mean()
+        adam.zero_grad()
+        (start + physics).backward()
+        adam.step()
+"""
+
+
+def test_a_residual_beside_a_function_of_the_points(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, RESIDUALS.replace("GRAPH", "retain_graph"))
+    assert text.startswith("gradient-without-graph")
+    assert list_findings(tmp_path, RESIDUALS.replace("GRAPH", "create_graph")) == []

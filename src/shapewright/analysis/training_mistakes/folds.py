@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.batch_loops import match_arguments
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -13,9 +14,17 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import MODEL_KEPT_OVER_FOLDS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import collect_names, get_called_name
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_own_attribute,
+)
 
-FOLDS = re.compile(r"fold|\bkf\b|skf|cross_val", re.I)
+FOLDS = re.compile(
+    r"fold|\bkf\b|skf|cross_val|held_?out|leave_one|loso"
+    r"|(train|tr)_(idx|index|indices|ids), (test|val|valid|te|va)_",
+    re.I,
+)
 RESETTING = ("load_state_dict", "reset_parameters", "apply", "deepcopy")
 """Calls in a loop that give a model its first weights again."""
 
@@ -30,20 +39,57 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         seen.add(optimizer.built)
         for node in text.near(optimizer.built[1]):
-            loop = _find_fold_loop(text, node)
-            built = _find_model(text, node, loop) if loop is not None else None
-            if loop is None or built is None:
+            for loop, names in _iter_fold_loops(text, node):
+                built = _find_model(text, names, loop)
+                if built is None:
+                    continue
+                name = text.line_of(built.targets[0])
+                yield build_finding(
+                    MODEL_KEPT_OVER_FOLDS,
+                    f"`{name}` is built once, before the loop over folds: each fold"
+                    " goes on with weights that have seen its validation samples",
+                    text.span(built),
+                    (text.span(loop.iter), "the folds are gone through here"),
+                    (text.span(node), "an optimizer of the same weights is built here"),
+                )
+                break
+            else:
                 continue
-            name = text.line_of(built.targets[0])
-            yield build_finding(
-                MODEL_KEPT_OVER_FOLDS,
-                f"`{name}` is built once, before the loop over folds: each fold goes on"
-                " with weights that have seen its validation samples",
-                text.span(built),
-                (text.span(loop.iter), "the folds are gone through here"),
-                (text.span(node), "an optimizer of the same weights is built here"),
-            )
             break
+
+
+def _iter_fold_loops(
+    text: SourceText, node: ast.AST
+) -> Iterator[tuple[ast.For, set[str]]]:
+    """Yield the loop over folds around a node, or around a call of its function, with
+    the names that the node has there.
+    """
+    names = collect_names(node) | _list_own_attributes(node)
+    loop = _find_fold_loop(text, node)
+    if loop is not None:
+        yield loop, names
+        return
+    function = text.around(node, ast.FunctionDef)
+    if function is None or len(text.functions(function.name)) != 1:
+        return
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or get_called_name(call) != function.name:
+            continue
+        loop = _find_fold_loop(text, call)
+        if loop is None:
+            continue
+        passed = match_arguments(function, call)
+        own = {name for name in names if name.startswith("self.")}
+        yield loop, own | {passed[name] for name in names if name in passed}
+
+
+def _list_own_attributes(node: ast.AST) -> set[str]:
+    """Return the attributes of `self` in a node: `self.net`."""
+    return {
+        f"self.{get_own_attribute(part)}"
+        for part in ast.walk(node)
+        if get_own_attribute(part)
+    }
 
 
 def _find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
@@ -52,25 +98,46 @@ def _find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
     while loop is not None:
         words = f"{text.written(loop.target)} {text.written(loop.iter)}"
         if FOLDS.search(words):
-            calls = {get_called_name(part) for part in ast.walk(loop)}
+            calls = _list_calls(text, loop)
             return None if calls & set(RESETTING) else loop
         loop = text.around(text.parent(loop), ast.For)
     return None
 
 
-def _find_model(text: SourceText, node: ast.AST, loop: ast.For) -> ast.Assign | None:
-    """Return the statement above a loop that builds the model of an optimizer."""
-    names = collect_names(node)
+def _list_calls(text: SourceText, loop: ast.For) -> set[str]:
+    """Return the names of what a loop calls, itself and in functions of the program."""
+    calls = {get_called_name(part) for part in ast.walk(loop)}
+    inner = {
+        get_called_name(part)
+        for name in calls - {""}
+        for _, function in text.functions(name)
+        for part in ast.walk(function)
+    }
+    return calls | inner
+
+
+def _find_model(text: SourceText, names: set[str], loop: ast.For) -> ast.Assign | None:
+    """Return the statement above a loop, or in the constructor of its object, that
+    builds the model of an optimizer.
+    """
     inside = set(ast.walk(loop))
     for statement in reversed(text.nodes):
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
         target = statement.targets[0]
-        if not isinstance(target, ast.Name) or target.id not in names:
+        if ast.unparse(target) not in names:
             continue
         if statement in inside:
             return None
-        is_above = statement.lineno < loop.lineno
-        if is_above and isinstance(statement.value, ast.Call):
+        is_built = isinstance(statement.value, ast.Call)
+        if isinstance(target, ast.Name):
+            if is_built and statement.lineno < loop.lineno:
+                return statement
+            continue
+        function = text.around(statement, ast.FunctionDef)
+        if function is None or function.name != "__init__" or not is_built:
+            return None  # a method that may build it again
+        kind = text.around(function, ast.ClassDef)
+        if kind is not None and text.around(loop, ast.ClassDef) is kind:
             return statement
     return None

@@ -60,6 +60,67 @@ def find_keepers(
                     yield text.written(call), text, statement
 
 
+def find_called_keepers(
+    scene: RehearsalContext, loop: Place
+) -> Iterator[tuple[str, SourceText, ast.stmt]]:
+    """Yield what functions of the program that a loop calls append to lists: results
+    with a graph, or, if there is a single such statement, what they are given.
+    """
+    text = scene.program.text(loop[0])
+    loops = [node for node in (text.near(loop[1]) if text is not None else ())
+             if isinstance(node, LOOPS)]  # fmt: skip
+    if text is None or not loops:
+        return
+    lines = _list_graph_lines(scene, loop[0])
+    passed: list[tuple[str, SourceText, ast.stmt]] = []
+    for function in _list_called(text, loops[0]):
+        names = _list_names(function, lines)
+        parameters = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)}
+        parameters |= {
+            name
+            for part in ast.walk(function)
+            if isinstance(part, ast.For) and collect_names(part.iter) & parameters
+            for name in collect_names(part.target, ast.Store)
+        }
+        for statement in ast.walk(function):
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if not isinstance(statement, ast.stmt) or not isinstance(call, ast.Call):
+                continue
+            if not is_storing(call) or not call.args:
+                continue
+            stored = call.args[-1]
+            word = stored.id if isinstance(stored, ast.Name) else ""
+            if word in names:
+                yield word, text, statement
+            elif word in parameters:
+                passed.append((word, text, statement))
+            elif (
+                isinstance(stored, ast.Call)
+                and stored.lineno in lines
+                and _has_graph(stored)
+            ):
+                yield text.written(stored), text, statement
+    if len(passed) == 1:
+        yield passed[0]
+
+
+def _list_called(text: SourceText, node: ast.AST) -> list[ast.FunctionDef]:
+    """Return the functions of a text that a node calls, and those that they call."""
+    functions: list[ast.FunctionDef] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop(0)
+        for call in ast.walk(part):
+            if not isinstance(call, ast.Call):
+                continue
+            named = text.functions(get_called_name(call))
+            function = named[0][1] if len(named) == 1 else None
+            if isinstance(function, ast.FunctionDef) and function not in functions:
+                functions.append(function)
+                waiting.append(function)
+    return functions
+
+
 def _list_graph_lines(scene: RehearsalContext, file: str) -> set[int]:
     """Return the lines of a file at which calls have results that require gradients."""
     return {
@@ -131,15 +192,20 @@ def is_differentiated(text: SourceText, statement: ast.stmt) -> bool:
     names: set[str] = set()
     for node in text.nodes:
         if isinstance(node, ast.Call) and get_called_name(node) == "backward":
-            names |= collect_names(node)
+            names |= _collect_words(node)
     for _ in range(MOST_STEPS):
         for node in text.nodes:
             if isinstance(node, ast.Assign) and names & {
-                name for target in node.targets
-                for name in collect_names(target, ast.Store)
-            }:  # fmt: skip
-                names |= collect_names(node.value)
-    return bool(names & (collect_names(holder) | collect_names(holder, ast.Store)))
+                name for target in node.targets for name in _collect_words(target)
+            }:
+                names |= _collect_words(node.value)
+    return bool(names & _collect_words(holder))
+
+
+def _collect_words(node: ast.AST) -> set[str]:
+    """Return the names in a tree; an attribute of `self` stands with its name."""
+    own = {f"self.{get_own_attribute(part)}" for part in ast.walk(node)} - {"self."}
+    return (collect_names(node) | own) - {"self"}
 
 
 def is_kept(node: ast.stmt, name: str) -> bool:

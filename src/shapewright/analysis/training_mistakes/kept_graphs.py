@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.graph_keepers import (
+    find_called_keepers,
     find_keepers,
     is_bare,
     is_differentiated,
@@ -74,7 +75,11 @@ def _find_listed(scene: RehearsalContext) -> Iterator[Finding]:
     """
     reported = {seen.other for seen in scene.observations("graph-kept")}
     for met in scene.observations("graphs-listed"):
-        for name, text, statement in find_keepers(scene, met.place):
+        keepers = [
+            *find_keepers(scene, met.place),
+            *find_called_keepers(scene, met.place),
+        ]
+        for name, text, statement in keepers:
             call = statement.value if isinstance(statement, ast.Expr) else None
             stored = isinstance(call, ast.Call) and is_storing(call)
             if not stored or is_differentiated(text, statement):

@@ -76,6 +76,14 @@ def _report_one_model(
                 return
             if get_dotted_name(_get_model(value)):
                 aliases.append(text.statement_of(value))
+    aliases += [
+        statement
+        for statement in text.nodes
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and {first, second} <= {ast.unparse(aim) for aim in statement.targets}
+        and text.around(statement, ast.If) is None
+    ]
     if not aliases:
         return
     assigned = next((node for node in aliases if isinstance(node, ast.Assign)), None)

@@ -5,7 +5,7 @@ accumulate, never arrive, or have no graph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.training_mistakes.accumulated_gradients import (
     find_lost_remainders,
@@ -168,10 +168,10 @@ def find_graphless_penalties(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `autograd.grad` without `create_graph=True` whose result becomes a term of a
     loss.
     """
-    terms = _Terms()
     ops = scene.program.trace.ops
     if not any(op.name.endswith("autograd.grad") for op in ops):
         return
+    terms = _Terms(ops)
     for op in ops:
         if op.name.rpartition(".")[2] == "backward":
             for gradient_op, added in terms.reached(op):
@@ -186,10 +186,13 @@ class _Terms:
     A step along a gradient is right without one (`x + 0.1 * gradient`, meta-learning
     of the first order): what it moves is that by which was differentiated. So a
     gradient is a term of a loss where it is one number beside others, or is added to
-    what comes of that which was differentiated.
+    what comes of that which was differentiated. What comes of the points alone, as the
+    right side of a differential equation, has a graph and teaches no parameter: beside
+    it a gradient stays what it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self.of_points = _list_points(ops)  # tensors that come of points alone
         self.bare: dict[int, Op] = {}  # of nothing but gradients: made where
         self.moved: set[int] = set()  # tensors by which was differentiated
         self.ends: dict[int, set[int]] = {}  # what comes of tensors that were: of which
@@ -205,7 +208,13 @@ class _Terms:
         bare = [fact for fact in op.inputs if fact.tensor in self.bare]
         for out in op.outputs:
             if out.requires_grad:
+                thin = {fact.tensor for fact in trained} <= self.of_points
+                if thin:
+                    self.of_points.add(out.tensor)
                 self.trains(op, name, out, trained, bare)
+                moves = any(fact.tensor in self.moved for fact in trained)
+                if thin and bare and not moves and out.tensor not in self.losses:
+                    self.bare[out.tensor] = self.bare[bare[0].tensor]
             elif bare and not trained and name not in CONSTANT and _is_smooth(out):
                 self.bare[out.tensor] = self.bare[bare[0].tensor]
 
@@ -241,7 +250,11 @@ class _Terms:
         held = [self.losses[f.tensor] for f in trained if f.tensor in self.losses]
         if held:
             self.losses[out.tensor] = held[0]
-        others = [fact for fact in trained if fact.tensor not in self.moved]
+        others = [
+            fact
+            for fact in trained
+            if fact.tensor not in self.moved and fact.tensor not in self.of_points
+        ]
         if not bare or not others or name not in ADDS:
             return
         gradient_op = self.bare[bare[0].tensor]
@@ -256,6 +269,31 @@ class _Terms:
         for fact in backward.inputs:
             if fact.tensor in self.losses:
                 yield self.losses[fact.tensor]
+
+
+def _list_points(ops: Sequence[Op]) -> set[int]:
+    """Return the tensors by which a run differentiates and that a call made without a
+    graph. Parameters are made by their modules, and steps write to them.
+    """
+    wanted: set[int] = set()
+    plain: set[int] = set()
+    others: set[int] = set()
+    for op in ops:
+        if op.name.endswith("autograd.grad"):
+            pairs = zip(op.places, op.inputs, strict=False)
+            wanted |= {
+                fact.tensor
+                for place, fact in pairs
+                if place.startswith(("1", "inputs"))
+            }
+        has_graph = any(fact.requires_grad for fact in op.inputs)
+        is_written = op.name.endswith("_")
+        for out in op.outputs:
+            if has_graph or (is_written and out.requires_grad):
+                others.add(out.tensor)
+            else:
+                plain.add(out.tensor)
+    return (wanted & plain) - others
 
 
 def _is_smooth(fact: Fact) -> bool:
