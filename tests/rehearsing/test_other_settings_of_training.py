@@ -474,3 +474,115 @@ def test_a_residual_beside_a_function_of_the_points(tmp_path: Path) -> None:
     (text,) = list_findings(tmp_path, RESIDUALS.replace("GRAPH", "retain_graph"))
     assert text.startswith("gradient-without-graph")
     assert list_findings(tmp_path, RESIDUALS.replace("GRAPH", "create_graph")) == []
+
+
+CLEARED = """
+    adam = torch.optim.Adam(model.parameters())
+    for a, b in loader:
+        loss = criterion(model(a), b)
+        loss.backward()
+        STEP
+        for weight in model.parameters():
+            weight.grad = None  # here
+        adam.step()
+"""
+
+
+def test_gradients_that_are_cleared_by_hand(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, CLEARED.replace("        STEP\n", ""))
+    assert text.startswith("gradients-cleared-unused")
+    assert text.endswith("# here")
+    right = CLEARED.replace("adam.step()", "").replace("STEP", "adam.step()")
+    assert list_findings(tmp_path, right) == []
+
+
+SCHEDULE = """
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+    plan = torch.optim.lr_scheduler.CosineAnnealingLR(sgd, T_max=STEPS)
+
+    def step(batch):
+        sgd.zero_grad()
+        loss = criterion(model(batch[0]), batch[1])
+        loss.backward()
+        sgd.step()
+        plan.step()
+        return loss.item()
+
+    for epoch in range(8):
+        losses = [step(batch) for batch in loader]
+        print(sum(losses) / len(losses))
+"""
+
+
+def test_a_schedule_that_a_comprehension_steps(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, SCHEDULE.replace("STEPS", "8"))
+    assert text == "scheduler-unit: plan.step()"
+    assert list_findings(tmp_path, SCHEDULE.replace("STEPS", "8 * len(loader)")) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("best_acc = min(best_acc, acc)", "best_acc = max(best_acc, acc)"),
+        ("best_epoch = min(accs)", "best_epoch = max(accs)"),
+        (
+            "if acc < best_acc: best_acc, bad = acc, 0",
+            "if acc > best_acc: best_acc, bad = acc, 0",
+        ),
+    ],
+)
+def test_other_ways_to_keep_the_best(tmp_path: Path, wrong: str, right: str) -> None:
+    start = "best_acc, bad, accs = 0.0, 0, [0.0]"
+    body = "\nacc = (model(x).argmax(1) == y).float().mean().item()\naccs.append(acc)\n"
+    (text,) = list_findings(tmp_path, start + body + wrong)
+    assert text == f"metric-direction: {wrong}"
+    assert list_findings(tmp_path, start + body + right) == []
+
+
+SCALERS = {
+    "an object's": """
+        class Pipeline:
+            def __init__(self):
+                self.scaler = Scaler()
+
+            def train(self, train_x):
+                return model(self.scaler.fit_transform(train_x))
+
+            def test(self, test_x):
+                return model(self.scaler.METHOD(test_x))  # here
+
+        pipeline = Pipeline()
+        print(pipeline.train(x[:40]).shape, pipeline.test(x[40:]).shape)
+    """,
+    "a function's": """
+        scaler = Scaler()
+
+        def prepare(rows, METHOD=True):
+            return FIT
+
+        x_train, x_test = x[:40], x[40:]
+        print(model(prepare(x_train)).shape)
+        print(model(prepare(x_test)).shape)  # here
+    """,
+}
+SCALER = """
+    class Scaler:
+        def fit_transform(self, rows):
+            self.mean = rows.mean(0)
+            return self.transform(rows)
+
+        def transform(self, rows):
+            return rows - self.mean
+"""
+
+
+@pytest.mark.parametrize("name", SCALERS)
+def test_scalers_that_are_fitted_in_two_calls(tmp_path: Path, name: str) -> None:
+    body = dedent(SCALER) + dedent(SCALERS[name])
+    wrong = body.replace("FIT", "scaler.fit_transform(rows)")
+    (text,) = list_findings(tmp_path, wrong.replace("METHOD", "fit_transform"))
+    assert text.startswith("fitted-anew")
+    assert text.endswith("# here")
+    right = "scaler.fit_transform(rows) if 'train' else scaler.transform(rows)"
+    right = body.replace("FIT", right).replace("METHOD", "transform")
+    assert list_findings(tmp_path, right) == []

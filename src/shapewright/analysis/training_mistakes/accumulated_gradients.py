@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
@@ -16,6 +17,7 @@ from shapewright.findings.codes import GRADIENTS_CLEARED_UNUSED
 from shapewright.findings.finding import Finding
 from shapewright.program.counted_steps import find_lost_gradients
 from shapewright.program.syntax_nodes import FUNCTIONS
+from shapewright.record.report import Moment
 
 
 def find_lost_remainders(scene: RehearsalContext) -> Iterator[Finding]:
@@ -42,6 +44,49 @@ def find_lost_remainders(scene: RehearsalContext) -> Iterator[Finding]:
                 (text.span(lost.backward), "they are computed here"),
             )
             return
+
+
+def find_cleared_by_hand(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find gradients that the statement behind their backward pass takes away:
+    `for p in model.parameters(): p.grad = None`.
+    """
+    seen = {
+        (moment.file, moment.line)
+        for moment in _iter_backward_passes(scene.rehearsal.story)
+    }
+    for file, line in sorted(seen):
+        text = scene.program.text(file)
+        for node in text.near(line) if text is not None else ():
+            if text is None or not isinstance(node, ast.Expr):
+                continue
+            block = getattr(text.parent(node), "body", [])
+            after = [part for part in block if part.lineno > line][:1]
+            if after and _is_clearing(after[0]):
+                yield build_finding(
+                    GRADIENTS_CLEARED_UNUSED,
+                    "the gradients that are cleared here were used by no step",
+                    text.span(after[0].body[0]),
+                    (text.span(node), "they are computed here"),
+                )
+
+
+def _iter_backward_passes(moment: Moment) -> Iterator[Moment]:
+    """Yield the backward passes of a story."""
+    for event in moment.inner:
+        if event.kind == "backward":
+            yield event
+        yield from _iter_backward_passes(event)
+
+
+def _is_clearing(node: ast.stmt) -> TypeGuard[ast.For]:
+    """Return whether a statement only clears the gradients of what it goes over."""
+    if not isinstance(node, ast.For) or len(node.body) != 1:
+        return False
+    name, statement = ast.unparse(node.target), node.body[0]
+    if "parameters" not in ast.unparse(node.iter):
+        return False
+    words = (f"{name}.grad = None", f"{name}.grad.zero_()", f"{name}.grad = 0")
+    return ast.unparse(statement) in words
 
 
 def _count_runs(loop: StoryLoop) -> int:

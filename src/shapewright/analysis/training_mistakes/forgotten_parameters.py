@@ -8,6 +8,9 @@ from dataclasses import replace
 
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.lost_graphs import find_block
+from shapewright.analysis.training_mistakes.accumulated_gradients import (
+    find_cleared_by_hand,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -205,6 +208,8 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         first = scene.built(group.never[0])
         optimizer = scene.span(group.built, group.name)
         whole = many == group.parameters
+        if whole and any(find_cleared_by_hand(scene)):
+            continue  # told by itself
         leaf = find_new_leaf(scene, group) if whole else None
         if leaf is not None:
             yield leaf

@@ -23,6 +23,7 @@ from shapewright.program.syntax_nodes import get_called_name
 RISING = frozenset({
     "acc", "accs", "accuracy", "accuracies", "top1", "top5", "f1", "auc", "auroc",
     "iou", "miou", "dice", "psnr", "ssim", "bleu", "recall", "precision", "kappa",
+    "mcc", "ndcg", "mrr", "rouge", "jaccard", "hits", "auprc", "r2",
 })  # fmt: skip
 FALLING = frozenset({
     "loss", "losses", "error", "err", "mse", "mae", "rmse", "nll", "perplexity", "ppl",
@@ -72,6 +73,8 @@ def find_wrong_directions(scene: RehearsalContext) -> Iterator[Finding]:
         for node in text.nodes if text is not None else ():
             if text is not None and isinstance(node, ast.If):
                 yield from _compare_with_best(text, node)
+            elif text is not None and isinstance(node, ast.Assign):
+                yield from _check_extreme(text, node)
 
 
 def _find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
@@ -117,10 +120,9 @@ def _compare_with_best(text: SourceText, node: ast.If) -> Iterator[Finding]:
         if not way or "best" not in names[1].lower() or "best" in names[0].lower():
             continue
         kept = any(
-            isinstance(statement, ast.Assign)
-            and text.written(statement.targets[0]) == names[1]
-            and text.written(statement.value) == names[0]
+            text.written(target) == names[1] and text.written(value) == names[0]
             for statement in node.body
+            for target, value in _iter_pairs(statement)
         )
         way_of_new, way_of_best = _read_direction(new), _read_direction(best)
         if not kept or way_of_new != -way or way_of_best == way:
@@ -132,6 +134,51 @@ def _compare_with_best(text: SourceText, node: ast.If) -> Iterator[Finding]:
             METRIC_DIRECTION,
             f"this keeps the {kind} `{names[0]}` as `{names[1]}`",
             text.span(test),
+        )
+
+
+def _iter_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets of an assignment with their values, also of `a, b = c, d`."""
+    if not isinstance(statement, ast.Assign):
+        return
+    for target in statement.targets:
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            yield from zip(target.elts, statement.value.elts, strict=False)
+        else:
+            yield target, statement.value
+
+
+EXTREMES = {"min": -1, "argmin": -1, "max": 1, "argmax": 1}
+
+
+def _check_extreme(text: SourceText, node: ast.Assign) -> Iterator[Finding]:
+    """Yield the finding for `best_acc = min(best_acc, acc)` and
+    `best_epoch = argmin(accs)`.
+    """
+    call, target = node.value, text.written(node.targets[0])
+    while isinstance(call, ast.Call) and get_called_name(call) in ("int", "float"):
+        if not call.args:
+            return
+        call = call.args[0]
+    way = EXTREMES.get(get_called_name(call), 0)
+    if not way or not isinstance(call, ast.Call) or "best" not in target.lower():
+        return
+    is_library = isinstance(call.func, ast.Name) or ast.unparse(call.func).startswith(
+        ("np.", "numpy.", "torch.")
+    )
+    numbers = [part for part in call.args if "best" not in text.written(part).lower()]
+    if call.keywords or len(numbers) != 1 or not is_library:
+        return
+    is_kept = len(call.args) == 2 and target in map(text.written, call.args)
+    way_of_target = _read_direction(node.targets[0])
+    if not (is_kept or len(call.args) == 1) or way_of_target == way:
+        return
+    if _read_direction(numbers[0]) == -way:
+        kind = "lowest" if way < 0 else "highest"
+        yield build_finding(
+            METRIC_DIRECTION,
+            f"this takes the {kind} `{text.written(numbers[0])}` as `{target}`",
+            text.span(call),
         )
 
 

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.training_mistakes.accumulated_gradients import (
+    find_cleared_by_hand,
     find_lost_remainders,
 )
 from shapewright.analysis.training_mistakes.context import (
@@ -66,6 +67,7 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     is_stepped = any(optimizer.stepped for optimizer in scene.training.optimizers)
     if not is_stepped or not any(scene.observations("cleared-unused")):
         yield from find_lost_remainders(scene)
+        yield from find_cleared_by_hand(scene) if is_stepped else ()
     for met in scene.observations("cleared-unused") if is_stepped else ():
         if met.name and _is_stepped(scene, met):
             continue  # under a condition that did not come

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.batch_loops import match_arguments
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -15,7 +16,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import FITTED_ANEW, UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.syntax_nodes import FUNCTIONS, collect_names, get_called_name
 
 EVALUATED = re.compile(
     r"(^|_)(te|test|val|valid|validation|eval|dev|infer)(_|\d|$)", re.I
@@ -38,8 +39,10 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
             alone = len(call.args) == 1 and not call.keywords  # no labels to learn
             if owner is None or not alone:
                 continue
-            scope = text.around(call, *FUNCTIONS)
             written = text.written(owner)
+            scope = text.around(call, *FUNCTIONS)
+            if written.startswith("self."):  # the same object in other methods
+                scope = text.around(call, ast.ClassDef) or scope
             earlier = first.setdefault((scope, written), call)
             if earlier is call or _is_built_between(text, written, earlier, call):
                 first[scope, written] = call
@@ -53,6 +56,58 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
                     text.span(call),
                     (text.span(earlier), f"it is fitted on `{trained}` here"),
                 )
+        yield from _find_refitting_functions(text)
+
+
+def _find_refitting_functions(text: SourceText) -> Iterator[Finding]:
+    """Yield the findings for functions that fit a scaler of others on what they get,
+    and that are called for data of both kinds.
+    """
+    for call in _list_calls(text, FITTING):
+        function = text.around(call, ast.FunctionDef)
+        owner = get_receiver(call)
+        alone = len(call.args) == 1 and not call.keywords
+        if function is None or owner is None or not alone:
+            continue
+        inside = text.written(owner).partition(".")[0]
+        built = any(
+            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            and node.id == inside
+            for node in ast.walk(function)
+        )  # fmt: skip
+        data = collect_names(call.args[0])
+        is_chosen = text.around(call, ast.If, ast.IfExp) is not None
+        calls = _list_calls(text, frozenset({function.name}))
+        if built or is_chosen or len(text.functions(function.name)) != 1:
+            continue
+        words = [
+            [passed.get(name, "") for name in sorted(data)]
+            for passed in (match_arguments(function, other) for other in calls)
+        ]
+        names = [" ".join(re.findall(r"\w+", " ".join(word))) for word in words]
+        tested = [n for n, name in enumerate(names) if _is_of_tests(name)]
+        trained = [n for n, name in enumerate(names) if _is_of_training(name)]
+        if tested and trained and min(trained) < min(tested):
+            other = calls[min(tested)]
+            yield build_finding(
+                FITTED_ANEW,
+                f"`{text.written(owner)}` is fitted again, on what this call passes:"
+                " the model is trained on values of one scale and evaluated on those"
+                " of another",
+                text.span(other),
+                (text.span(call), "each call fits it here"),
+                (text.span(calls[min(trained)]), "it is fitted for training here"),
+            )
+
+
+def _is_of_tests(names: str) -> bool:
+    return any(EVALUATED.search(name) for name in names.split())
+
+
+def _is_of_training(names: str) -> bool:
+    return any(TRAINED.search(name) for name in names.split()) and not _is_of_tests(
+        names
+    )
 
 
 def _list_calls(text: SourceText, names: frozenset[str]) -> list[ast.Call]:

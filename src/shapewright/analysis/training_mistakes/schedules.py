@@ -82,6 +82,7 @@ def _compare_units(
 ) -> Iterator[Finding]:
     """Yield the finding for a schedule whose unit is not that of its steps."""
     inner = loops[-1]
+    yield from _find_steps_in_comprehension(scene, moment, loops, plan)
     if any(loop.total is None for loop in loops) or moment.count < inner.ran:
         return
     times = 1
@@ -124,6 +125,28 @@ def _compare_units(
             f" batch: after {plan:,} steps the learning rate is less than a millionth"
             " of what it was",
             span,
+        )
+
+
+def _find_steps_in_comprehension(
+    scene: RehearsalContext, moment: Moment, loops: tuple[Moment, ...], plan: int
+) -> Iterator[Finding]:
+    """Yield the finding for a schedule of as many steps as epochs that is stepped for
+    each batch of a loader in a comprehension, which is no loop of the story.
+    """
+    epochs = loops[-1]
+    passes = [event for event in epochs.inner if event.kind == "batches"]
+    is_alone = len(loops) == 1 and len(passes) == 1 and plan == epochs.total
+    if not is_alone or epochs.ran < 1 or passes[0].line == epochs.line:
+        return
+    ran, many = len(passes[0].turns), passes[0].total or 0
+    is_for_each = moment.count == epochs.ran * ran and ran > 1
+    if is_for_each and moment.text in FALLING:
+        yield build_finding(
+            SCHEDULER_UNIT,
+            f"`{moment.text}` is planned for {plan:,} steps, one for each epoch, and is"
+            f" stepped {plan * many:,} times in a whole run: once for each batch",
+            scene.span((moment.file, moment.line), "step"),
         )
 
 
