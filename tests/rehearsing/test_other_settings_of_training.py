@@ -586,3 +586,86 @@ def test_scalers_that_are_fitted_in_two_calls(tmp_path: Path, name: str) -> None
     right = "scaler.fit_transform(rows) if 'train' else scaler.transform(rows)"
     right = body.replace("FIT", right).replace("METHOD", "transform")
     assert list_findings(tmp_path, right) == []
+
+
+SNAPSHOT = """
+    start = {key: value.detach()COPY for key, value in model.state_dict().items()}
+    for rate in (0.1, 0.01):
+        model.load_state_dict(start)
+        sgd = torch.optim.SGD(model.parameters(), lr=rate)
+        for a, b in loader:
+            sgd.zero_grad()
+            criterion(model(a), b).backward()
+            sgd.step()
+    model.load_state_dict(start)
+"""
+
+
+def test_a_snapshot_that_shares_the_weights(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, SNAPSHOT.replace("COPY", ""))
+    assert text.startswith("state-not-copied")
+    assert list_findings(tmp_path, SNAPSHOT.replace("COPY", ".clone()")) == []
+
+
+SEEDED = """
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def corrupt(rows):
+        # seed
+        return rows + torch.randn_like(rows)
+
+    for a, b in loader:
+        sgd.zero_grad()
+        criterion(model(corrupt(a)), b).backward()
+        sgd.step()
+"""
+
+
+def test_a_function_that_seeds_what_it_draws(tmp_path: Path) -> None:
+    (text,) = list_findings(tmp_path, SEEDED.replace("# seed", "torch.manual_seed(0)"))
+    assert text == "seed-repeated: torch.manual_seed(0)"
+    assert list_findings(tmp_path, SEEDED) == []
+
+
+AVERAGED = """
+    net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+    slow = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+    slow.load_state_dict(net.state_dict())
+    slow.requires_grad_(False).eval()
+    sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+    for a, b in loader:
+        sgd.zero_grad()
+        criterion(net(a), b).backward()
+        sgd.step()
+        with torch.no_grad():
+            AVERAGE
+            # buffers
+    print(slow(x).argmax(1))
+"""
+AVERAGES = {
+    "new data": """for old, new in zip(slow.parameters(), net.parameters()):
+                old.data = 0.9 * old.data + 0.1 * new.data""",
+    "lists": """pairs = list(slow.parameters()), list(net.parameters())
+            torch._foreach_lerp_(*pairs, 0.1)""",
+}
+
+
+@pytest.mark.parametrize("average", AVERAGES.values(), ids=AVERAGES)
+def test_averages_that_leave_statistics_behind(tmp_path: Path, average: str) -> None:
+    body = AVERAGED.replace("AVERAGE", average)
+    (text,) = list_findings(tmp_path, body)
+    assert text.startswith("statistics-not-copied")
+    right = """for old, new in zip(slow.buffers(), net.buffers()):
+                old.copy_(new)"""
+    assert list_findings(tmp_path, body.replace("# buffers", right)) == []
+
+
+def test_a_loader_in_a_call_is_no_number_of_samples(tmp_path: Path) -> None:
+    body = """
+        part = TensorDataset(x, y)
+        hits = 0
+        for a, b in DataLoader(part, 16):
+            hits += model(a).argmax(1).eq(b).sum().item()
+        print(hits / len(part))
+    """
+    assert list_findings(tmp_path, body) == []

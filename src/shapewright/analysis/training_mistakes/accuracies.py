@@ -264,10 +264,8 @@ def _is_batch_count(text: SourceText, loop: StoryLoop, by: ast.expr) -> bool:
         return True
     iterated = loop.node.iter
     while isinstance(iterated, ast.Call) and iterated.args:
-        if get_called_name(iterated) not in WRAPPERS and not isinstance(
-            iterated.func, ast.Name
-        ):
-            break
+        if get_called_name(iterated) not in WRAPPERS:
+            break  # `DataLoader(data, 30)`, whose batches are no items of `data`
         iterated = iterated.args[0]
     name = ast.unparse(iterated)
     if isinstance(by, ast.Name):

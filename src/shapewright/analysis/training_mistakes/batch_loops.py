@@ -22,7 +22,9 @@ from shapewright.record.report import Moment
 
 CUTTING = operators_with("splits") - {"unbind"} | {"array_split"}
 """Calls that cut data into parts."""
-WRAPPERS = frozenset({"enumerate", "tqdm", "trange", "zip", "list", "iter"})
+WRAPPERS = frozenset(
+    {"enumerate", "tqdm", "track", "islice", "progress_bar", "zip", "list", "iter"}
+)
 """Calls that hand on what they iterate over."""
 
 

@@ -60,8 +60,8 @@ def _is_kept(scene: RehearsalContext) -> bool:
 def _iter_seeding_calls(
     scene: RehearsalContext, met: Observation
 ) -> Iterator[tuple[SourceText, ast.Call]]:
-    """Yield the call that sets a seed, and the call of a function that does no more,
-    as its name says.
+    """Yield the call that sets a seed, and the call of a function that does no more, as
+    its name says, or that draws behind it.
     """
     names = SEEDING
     for place in (met.place, met.other):
@@ -77,13 +77,27 @@ def _iter_seeding_calls(
             return
         yield text, calls[0]
         function = text.around(calls[0], ast.FunctionDef)
-        if function is None or "seed" not in function.name:
+        is_seeding = function is not None and (
+            "seed" in function.name or _draws_behind(function, calls[0])
+        )
+        if function is None or not is_seeding:
             return
         names = frozenset({function.name})
 
 
+def _draws_behind(function: ast.FunctionDef, call: ast.Call) -> bool:
+    """Return whether a function draws random numbers behind the call that seeds."""
+    return any(
+        get_called_name(node) in DRAWS and node.lineno > call.lineno
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+    )
+
+
 def _has_pass_behind(text: SourceText, around: ast.AST, call: ast.Call) -> bool:
     """Return whether a backward pass follows a call in its loop or its function."""
+    if any(get_called_name(node) == "backward" for node in text.outwards(call)):
+        return True  # `criterion(model(corrupt(x)), y).backward()`
     last = call.end_lineno or call.lineno
     calls = [
         node

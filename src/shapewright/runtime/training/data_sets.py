@@ -149,7 +149,9 @@ class DataFacts:
     def _note_order(self, loader: Any, place: Place) -> None:
         """Note a pass over a loader that puts its samples in a random order."""
         here = self.run.here()
-        if isinstance(loader.sampler, RandomSampler) and here[0]:
+        samplers = [loader.sampler, getattr(loader, "batch_sampler", None)]
+        samplers += [getattr(sampler, "sampler", None) for sampler in samplers]
+        if any(isinstance(part, RandomSampler) for part in samplers) and here[0]:
             self.meet("shuffled", here, place, type(loader.dataset).__name__)
 
     def look_at_items(self, batches: list[tuple[int, int]], passes: list[Any]) -> None:

@@ -127,6 +127,11 @@ class NormStatistics:
         weights = {self._storage(norm.module.weight): norm for norm in copies}
         means = {self._storage(norm.module.running_mean): norm for norm in copies}
         last: dict[int, tuple[int, Any]] = {}
+        for at, (_, _, outs, site, _) in enumerate(self.run.engine.events):
+            for out in outs:  # `slow.data = ...` gives a parameter another storage
+                number = out.storage.number
+                if number in weights or number in means:
+                    last.setdefault(number, (at, site))
         for number, at, site in self._iter_writes({*weights, *means}):
             last[number] = at, site
         for number, norm in weights.items():
@@ -158,10 +163,16 @@ class NormStatistics:
         """Yield the calls that write these storages in place: storage, event, site."""
         events = self.run.engine.events if storages else []
         for at, (answer, _, outs, site, _) in enumerate(events):
-            if answer.kind == INPLACE:
+            if answer.kind == INPLACE or _is_of_lists(answer.func):
                 for out in outs:
                     if out.storage.number in storages:
                         yield out.storage.number, at, site
+
+
+def _is_of_lists(func: Any) -> bool:
+    """Return whether a function writes to lists of tensors: `torch._foreach_lerp_`."""
+    name = func if isinstance(func, str) else getattr(func, "__name__", "")
+    return name.startswith("_foreach") and name.endswith("_")
 
 
 def _get_first(events: Collection[int | None]) -> int:

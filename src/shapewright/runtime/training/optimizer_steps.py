@@ -38,6 +38,7 @@ from shapewright.runtime.training.gradients import track_graph
 from shapewright.runtime.training.scheduler_calls import watch_schedulers
 
 if TYPE_CHECKING:
+    from shapewright.engine.identity import Info
     from shapewright.runtime.loops.loop_state import RehearsalState
 
 
@@ -356,12 +357,23 @@ class _States:
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.taken: dict[int, tuple[Place, int]] = {}  # by the number of a tensor
+        self.shared: dict[int, list[int]] = {}  # the numbers taken of each storage
 
     def take(self, module: nn.Module, state: Any) -> None:
         """Note where a state dict was taken; it shares the parameters' storages."""
         where = self.stage.here(), self.stage.steps
         for _, _, tensor in self.trained(module, state):
-            self.taken[self.stage.engine.info(tensor).number] = where
+            info = self.stage.engine.info(tensor)
+            self.taken[info.number] = where
+            self.shared.setdefault(info.storage.number, []).append(info.number)
+
+    def _find_taken(self, info: Info) -> tuple[Place, int] | None:
+        """Return where a tensor was taken, or what it is a view of: `v.detach()` in a
+        new dict.
+        """
+        numbers = self.shared.get(info.storage.number, [])
+        earlier = [number for number in numbers if number <= info.number]
+        return self.taken[max(earlier)] if earlier else None
 
     def load(self, module: nn.Module, state: Any) -> None:
         """Report a loaded state dict that shares the storages of the model itself."""
@@ -372,7 +384,7 @@ class _States:
         taken = list[tuple[Place, int]]()
         for _, parameter, tensor in trained:
             same = engine.info(tensor).storage is engine.info(parameter).storage
-            known = self.taken.get(engine.info(tensor).number)
+            known = self._find_taken(engine.info(tensor))
             if not same or known is None:
                 return
             taken.append(known)
