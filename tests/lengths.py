@@ -17,7 +17,7 @@ import pytest
 PARTS = {
     "memory/test_kernel_scratch.py::test_a_recurrent_layer_keeps_what_cudnn_keeps": 10,
     "rehearsing/test_collated_lists.py::test_the_list_is_the_cause": 3,
-    "memory/test_autocast.py::test_a_training_step_under_autocast": 4,
+    "memory/test_autocast.py::test_a_training_step_under_autocast": 8,
     "memory/test_what_if.py::test_a_change_is_the_changed_step": 3,
     "rehearsing/test_strides_of_layers.py::"
     "test_a_layer_gives_the_strides_of_a_real_run": 4,
@@ -98,21 +98,23 @@ PARTS = {
 """Tests with many cases: the first and one of so many are in `make test`."""
 
 FILES = {
-    "rehearsing/test_sizes_of_examples.py": 3,
+    "rehearsing/test_sizes_of_examples.py": 6,
     "rehearsing/test_unused_parameters.py": 3,
     "rehearsing/test_usual_silent_mistakes.py": 3,
     "rehearsing/test_loss_graphs.py": 3,
     "rehearsing/test_first_mistakes.py": 6,
     "rehearsing/test_library_mistakes.py": 6,
     "rehearsing/test_other_dims.py": 6,
-    "rehearsing/test_built_otherwise.py": 4,
+    "rehearsing/test_other_settings.py": 24,
+    "rehearsing/test_sampler_epochs.py": 6,
+    "rehearsing/test_built_otherwise.py": 8,
     "rehearsing/test_curved_means.py": 6,
-    "rehearsing/test_float_masks.py": 5,
+    "rehearsing/test_float_masks.py": 10,
     "rehearsing/test_layer_sizes.py": 4,
     "rehearsing/test_padded_steps.py": 4,
     "rehearsing/test_accumulated_gradients.py": 4,
     "rehearsing/test_meant_edits.py": 6,
-    "rehearsing/test_made_elsewhere.py": 6,
+    "rehearsing/test_made_elsewhere.py": 12,
     "rehearsing/test_values_of_data.py": 5,
     "rehearsing/test_usual_mistakes.py": 4,
     "capture/test_recurrent_layers.py": 3,
@@ -132,7 +134,7 @@ FILES = {
     "faces/test_explain_line.py": 2,
     "rehearsing/test_claimed_devices.py": 2,
     "rehearsing/test_command.py": 4,
-    "faces/test_bad_input.py": 3,
+    "faces/test_bad_input.py": 6,
     "files/test_commands.py": 3,
     "house/test_imports.py": 2,
     "memory/test_kept_graphs.py": 3,
@@ -161,7 +163,7 @@ FILES = {
     "guards/test_numbers.py": 5,
     "rehearsing/test_counts.py": 5,
     "rehearsing/test_devices.py": 5,
-    "rehearsing/test_device_meshes.py": 4,
+    "rehearsing/test_device_meshes.py": 8,
     "rehearsing/test_evaluation_modes.py": 5,
     "rehearsing/test_absent_data_sets.py": 6,
     "rehearsing/test_checkpoints.py": 8,
@@ -191,7 +193,7 @@ FILES = {
     "inputs/test_failed_search.py": 3,
     "maps/test_composites.py": 3,
     "guards/test_models.py": 3,
-    "memory/test_what_if.py": 3,
+    "memory/test_what_if.py": 6,
     "memory/test_real_allocations.py": 3,
     "rehearsing/test_carried_states.py": 8,
     "rehearsing/test_causal_masks.py": 8,
@@ -337,6 +339,20 @@ LONG = (
     "faces/test_trace_command.py::test_piped_output_does_not_depend_on_the_terminal",
     "house/test_imports.py::test_a_step_of_an_optimizer_loads_no_dynamo",
     "rehearsing/test_fixes.py::test_a_change_that_mends_only_the_first_turn_is_no_fix",
+    "inputs/test_spec_round_trip.py::"
+    "test_other_sizes_written_out_read_as_themselves",
+    "house/test_imports.py::test_a_trace_loads_neither_dynamo_nor_sympy",
+    "capture/test_fast_paths.py::test_random_programs",
+    "capture/test_waiting_loops.py::"
+    "test_a_number_that_ends_a_loop_lies_in_its_range",
+    "checking/test_writing_fixes.py::test_a_diff_is_shown_and_nothing_written",
+    "memory/test_real_allocations.py::test_scratch_of_a_loss",
+    "rehearsing/test_tensor_items.py::test_a_transform_of_a_kind_of_its_own_is_called",
+    "memory/test_what_if.py::test_the_model_is_as_it_was",
+    "memory/test_generation.py::"
+    "test_arithmetic_is_that_of_the_prompt_and_of_one_token",
+    "memory/test_autocast.py::test_a_checkpoint_under_autocast",
+    "house/test_names.py::test_a_public_class_stands_once",
     "solving/test_edges.py::test_demand_of_windows",
     "solving/test_edges.py::test_limit_of_a_product_is_none_of_each_side",
     "solving/test_solve.py::test_where_some_sizes_fit_nothing_is_needed",
@@ -365,10 +381,9 @@ LONG = (
 PAGES = "house/test_snippets.py::test_snippets_print_what_the_page_says"
 LONG_PAGES = (
     "docs/errors/", "docs/check.md", "docs/solve.md", "docs/rehearse.md",
-    "docs/record.md", "docs/start/", "docs/memory.md", "README.md",
+    "docs/record.md", "docs/start/", "docs/memory.md", "README.md", "docs/trace.md",
 )  # fmt: skip
-QUICK_PAGES = ("docs/errors/joining.md",)
-"""Pages whose commands take long; of those of errors, which have one form, one."""
+"""Pages whose commands take long."""
 
 
 def mark_long(items: Iterable[pytest.Item]) -> None:
@@ -402,7 +417,7 @@ def is_long(name: str, case: str, first: bool) -> bool:
     if name in LONG:
         return True
     if name == PAGES:
-        return case.startswith(LONG_PAGES) and case not in QUICK_PAGES
+        return case.startswith(LONG_PAGES)
     file = name.partition("::")[0]
     if file in FILES and crc32(f"{name}[{case}]".encode()) % FILES[file] != 0:
         return True
