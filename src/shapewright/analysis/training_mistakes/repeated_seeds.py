@@ -42,6 +42,7 @@ def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
                     f"the seed is set to {met.name} again in each epoch: all epochs"
                     f" draw the same {drawn}",
                     text.span(call),
+                    (scene.span(met.place, *SEEDING), "the seed is set here"),
                 )
             break
 
