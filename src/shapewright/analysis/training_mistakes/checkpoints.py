@@ -78,16 +78,27 @@ def _iter_saved(text: SourceText) -> Iterator[_Saved]:
             dicts = list(find_defining(text, value.id))
         states: dict[str, str] = {}
         for node in dicts:
-            keys = node.keys if isinstance(node, ast.Dict) else []
-            values = node.values if isinstance(node, ast.Dict) else []
-            for key, held in zip(keys, values, strict=True):
+            for key, held in _list_entries(node):
                 owner = get_receiver(held) if isinstance(held, ast.Call) else None
                 name = get_last_name(owner) if owner is not None else ""
                 state = get_called_name(held) == "state_dict" and owner is not None
-                if state and isinstance(key, ast.Constant) and TRAINING.search(name):
-                    states[str(key.value)] = text.written(owner) if owner else ""
+                if state and key and TRAINING.search(name):
+                    states[key] = text.written(owner) if owner else ""
         if states:
             yield _Saved(call, states)
+
+
+def _list_entries(node: ast.expr | None) -> list[tuple[str, ast.expr]]:
+    """Return the entries of `{"model": x}` and of `dict(model=x)`."""
+    if isinstance(node, ast.Dict):
+        return [
+            (str(key.value), value)
+            for key, value in zip(node.keys, node.values, strict=True)
+            if isinstance(key, ast.Constant)
+        ]
+    if isinstance(node, ast.Call) and get_called_name(node) == "dict":
+        return [(word.arg, word.value) for word in node.keywords if word.arg]
+    return []
 
 
 def _is_read(texts: list[SourceText], key: str) -> bool:

@@ -58,7 +58,7 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
     names = {name for built in optimizers for name in _list_names(scene, built)}
     if any(_has_step(text, names) for text in known):
         return
-    if any(_reads_gradients(node) for text in known for node in text.nodes):
+    if any(_is_gradient_read(node) for text in known for node in text.nodes):
         return  # an update by hand
     yield build_finding(
         NEVER_STEPPED,
@@ -118,7 +118,7 @@ def _has_step(text: SourceText, names: set[str]) -> bool:
     return False
 
 
-def _reads_gradients(node: ast.AST) -> bool:
+def _is_gradient_read(node: ast.AST) -> bool:
     """Return whether a node is `weight.grad`, which an update by hand reads."""
     return (
         isinstance(node, ast.Attribute)
@@ -139,11 +139,11 @@ def _find_uncalled_update(
         for text in texts
         for _, function in text.functions()
         if isinstance(function, ast.FunctionDef)
-        and any(_reads_gradients(node) for node in ast.walk(function))
+        and any(_is_gradient_read(node) for node in ast.walk(function))
     ]
     readers = {function for _, function in updates}
     others = any(
-        _reads_gradients(node) and text.around(node, *FUNCTIONS) not in readers
+        _is_gradient_read(node) and text.around(node, *FUNCTIONS) not in readers
         for text in texts
         for node in text.nodes
     )

@@ -79,14 +79,14 @@ def _iter_seeding_calls(
         yield text, calls[0]
         function = text.around(calls[0], ast.FunctionDef)
         is_seeding = function is not None and (
-            "seed" in function.name or _draws_behind(function, calls[0])
+            "seed" in function.name or _is_drawn_behind(function, calls[0])
         )
         if function is None or not is_seeding:
             return
         names = frozenset({function.name})
 
 
-def _draws_behind(function: ast.FunctionDef, call: ast.Call) -> bool:
+def _is_drawn_behind(function: ast.FunctionDef, call: ast.Call) -> bool:
     """Return whether a function draws random numbers behind the call that seeds."""
     return any(
         get_called_name(node) in DRAWS and node.lineno > call.lineno

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from math import isclose
 from typing import TYPE_CHECKING, Any, Protocol
 
 from torch.optim.lr_scheduler import ReduceLROnPlateau
@@ -70,7 +71,9 @@ class Schedulers:
         """Note a schedule that multiplies the rate by next to nothing at all steps."""
         highest = find_highest_factor(scheduler)
         rate = max(scheduler.base_lrs) if highest is not None else 0.0
-        if highest is not None and 0 < highest < LOWEST and rate <= USUAL_RATE:
+        if highest is None or not 0 < highest < 1 or rate > USUAL_RATE:
+            return
+        if highest < LOWEST or isclose(highest, rate):  # the rate itself
             optimizer = self.facts.watched[known.optimizer].built
             words = f"{highest:.2g} {rate:g}"
             self.facts.meet("low-factor", known.built, optimizer, words)
