@@ -130,6 +130,11 @@ AROUND = {
     ),
     "centred-axis": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "several-labels": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
+    "logit-threshold": (
+        "model = nn.Linear(6, 1)\n" + MODEL,
+        "y = torch.ones(len(x), 1)\n",
+        "",
+    ),
     "unshifted-target": ("model = Reader()\n" + MODEL, "", ""),
     "unrelated-noise": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
     "advantage-with-graph": (

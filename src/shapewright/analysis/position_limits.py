@@ -10,6 +10,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Explanation, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
@@ -21,6 +22,7 @@ LONGEST = re.compile(r"max_(seq_?|sequence_|input_)?len(gth)?$|maxlen$")
 TOKENIZING = frozenset({
     "tokenizer", "tok", "encode", "encode_plus", "batch_encode_plus", "__call__",
 })  # fmt: skip
+LOSSES = operators_with("is_loss")
 CONFIG = re.compile(r"[A-Z]\w*Config$")
 NAMES = {"GPT2Config": "n_positions"}
 """Configurations that call the number of positions otherwise."""
@@ -31,6 +33,8 @@ def find_position_limit(program: Program, failure: Failure) -> Explanation | Non
     """Return that a sequence has more tokens than a model has positions, or None."""
     op = program.trace.ops[failure.op]
     if not op.module or not op.frames or op.span is None:
+        return None
+    if op.name.rpartition(".")[2] in LOSSES:
         return None
     limit = _find_limit(program, op)
     length = _find_length(op, limit) if limit is not None else None
@@ -54,7 +58,9 @@ def _find_limit(program: Program, op: Op) -> int | None:
             path = states.get(fact.tensor, "")
             if OF_POSITIONS.search(path):
                 named_last = path.endswith("_ids") and fact.ndim > 1
-                return fact.shape[-1] if named_last else fact.shape[0]
+                of_one = fact.ndim == 3 and fact.shape[0] == 1  # (1, positions, width)
+                at = -1 if named_last else 1 if of_one else 0
+                return fact.shape[at]
     return None
 
 

@@ -462,6 +462,9 @@ LOSS_INPUT = _hazard("loss-input",
 COMPARED_SCORES = _hazard("compared-scores",
     "scores compared with class labels: they are never equal",
     "`argmax`, or the indices of `max`")
+LOGIT_THRESHOLD = _hazard("logit-threshold",
+    "logits that are compared with 0.5, or rounded, as if they were probabilities",
+    "`.sigmoid()` before the threshold", of_shapes=False)
 PAIRED_ROWS = _hazard("paired-rows",
     "predictions in another order than their targets: flattened, or sorted by length",
     "`transpose` before one of the two is flattened")

@@ -114,14 +114,17 @@ from shapewright.analysis.table_labels import (
     suggest_shifted_codes,
 )
 from shapewright.findings.codes import (
+    CHANNEL_MISMATCH,
     CHANNELS_LAST,
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
     NOT_FLATTENED,
     WRONG_RANK,
 )
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 
+JOINS = operators_with("concatenates")
 OF_OPERANDS = frozenset({NOT_FLATTENED, CHANNELS_LAST, MISSING_TRANSPOSE})
 """Codes that say how an operand is to be changed."""
 
@@ -237,6 +240,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     unmet = failure.unmet
     turned = unmet is not None and unmet.code in OF_OPERANDS
     cost = 3.5 if turned else 2.0
+    if unmet is not None and _is_twice_as_wide(program, failure):
+        cost = 0.98  # what is joined is what the layer is meant to read
     if unmet is None or unmet.code != CHANNELS_LAST:
         # Another size would make room for channels where the data has none.
         yield from iter_options(
@@ -360,3 +365,18 @@ def find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("source", 4.5, operands.fix_sources(program, failure))
     unsure = order_edits.fix_order(program, failure, sure=False)
     yield from iter_options("order?", 5.0, unsure)
+
+
+def _is_twice_as_wide(program: Program, failure: Failure) -> bool:
+    """Return whether a layer gets the channels of two equal maps that were joined, as
+    behind a skip connection, and was built for those of one.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != CHANNEL_MISMATCH or not op.inputs:
+        return False
+    maker = program.producers.get(op.inputs[0].tensor)
+    if maker is None or maker.name.rpartition(".")[2] not in JOINS:
+        return False
+    halves = {fact.shape[1:2] for fact in maker.inputs}
+    doubled = isinstance(unmet.needs, int) and unmet.has == 2 * unmet.needs
+    return len(maker.inputs) == 2 and len(halves) == 1 and doubled

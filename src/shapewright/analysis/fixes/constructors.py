@@ -177,6 +177,13 @@ def change_layer_size(
         shown = shown or write_changed_size(text, node, old, new)
         here = replace_argument(text, call, name, node, shown)
         named = any(True for _ in iter_names_for(text, node, new))
+        if named and isinstance(node, ast.Name) and new == 2 * old:
+            # Another name may have this size by chance.
+            yield from _find_outer_argument(
+                program, module, text, call, node.id, (old, new), twice=True
+            )
+            twice = f"2 * {text.written(node)}"
+            yield replace_argument(text, call, name, node, twice)
         if named:
             yield here
         if isinstance(node, ast.Name):
@@ -194,8 +201,11 @@ def _find_outer_argument(
     call: ast.Call,
     name: str,
     sizes: tuple[int, int],
+    twice: bool = False,
 ) -> Iterator[Fix]:
-    """Find the outer module's argument behind a name in its constructor."""
+    """Find the outer module's argument behind a name in its constructor; with `twice`
+    it is doubled, whatever else has its size.
+    """
     owner = text.around(call, ast.ClassDef)
     path = module.rpartition(".")[0]
     while path and owner is not None:
@@ -208,6 +218,7 @@ def _find_outer_argument(
                     if sizes[1] < sizes[0]:
                         yield from _redefine_constant(outer, node, sizes[1])
                     shown = write_changed_size(outer, node, *sizes)
+                    shown = f"2 * {outer.written(node)}" if twice else shown
                     yield replace_argument(outer, around, own, node, shown)
             return
         path = path.rpartition(".")[0]

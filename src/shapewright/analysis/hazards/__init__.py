@@ -33,6 +33,7 @@ from shapewright.analysis.hazards import graph_batches as graph_batches
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
 from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import language_targets as language_targets
+from shapewright.analysis.hazards import logit_thresholds as logit_thresholds
 from shapewright.analysis.hazards import loss_graphs as loss_graphs
 from shapewright.analysis.hazards import loss_inputs as loss_inputs
 from shapewright.analysis.hazards import loss_scales as loss_scales

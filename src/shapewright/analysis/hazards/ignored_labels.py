@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.padded_rows import find_padded_rows
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import IGNORED_LABELS_COUNTED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -27,6 +29,7 @@ def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
     """Find `bincount(n * truth + prediction)` of labels of which the loss ignores one
     beyond the n classes.
     """
+    yield from _find_counted_padding(scene)
     ignoring = _find_ignoring_loss(scene)
     seen: set[object] = set()
     for call in scene.calls if ignoring is not None else ():
@@ -48,6 +51,84 @@ def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
         )
         where = f"`ignore_index={label}` is here"
         yield scene.finding(IGNORED_LABELS_COUNTED, call.op, message, (loss, where))
+
+
+def _find_counted_padding(scene: HazardContext) -> Iterator[Finding]:
+    """Find `(prediction == labels).sum()` of labels that are padded with what the loss
+    ignores, and of which no mask leaves the padding out.
+    """
+    losses = {
+        label: call.op
+        for call in scene.calls
+        if call.name in ("cross_entropy", "nll_loss")
+        and type(label := dict(call.op.arguments).get("ignore_index", USUAL)) is int
+    }
+    seen: set[object] = set()
+    for call in scene.calls if losses else ():
+        op = call.op
+        if call.name not in ("==", "eq") or len(op.inputs) != 2 or op.span in seen:
+            continue
+        if not all(
+            fact.dtype.startswith("int") and fact.ndim > 1 for fact in op.inputs
+        ):
+            continue
+        padded = next(
+            (
+                pair
+                for fact in op.inputs
+                if (pair := _find_padding(scene, fact, losses))
+            ),
+            None,
+        )
+        if padded is None or op.span is None or not _is_counted_whole(scene, op):
+            continue
+        seen.add(op.span)
+        padding, label = padded
+        message = (
+            f"the labels are padded with {label}, which the loss ignores, and padding"
+            " counts here: no prediction at padding was trained to be it"
+        )
+        yield scene.finding(
+            IGNORED_LABELS_COUNTED,
+            op,
+            message,
+            (padding, "the labels are padded here"),
+            (losses[label], f"`ignore_index={label}` is here"),
+        )
+
+
+def _find_padding(
+    scene: HazardContext, fact: Fact, losses: dict[int, Op]
+) -> tuple[Op, int] | None:
+    """Return the call that padded labels with what a loss ignores, and the label."""
+    maker = scene.program.producers.get(fact.tensor)
+    makers = [maker] if maker is not None else []
+    for op in (*makers, *iter_first_makers(scene.program, fact, FARTHEST)):
+        rows = find_padded_rows(scene, op)
+        if rows is not None:
+            label = int(rows.value)
+            return (op, label) if label in losses and rows.value == label else None
+        if op.name.rpartition(".")[2] not in CARRYING | {"[]"}:
+            return None
+    return None
+
+
+def _is_counted_whole(scene: HazardContext, op: Op) -> bool:
+    """Return whether the truths of a comparison are added up with no mask before."""
+    waiting, is_counted = [op.outputs[0].tensor], False
+    for _ in range(FARTHEST):
+        if not waiting:
+            break
+        for user in scene.users.get(waiting.pop(), ()):
+            if user.name in ("sum", "mean", "count_nonzero"):
+                is_counted = True
+            elif user.name in CARRYING | {"float", "long", "int"}:
+                if len(user.op.inputs) > 1:
+                    return False
+                waiting += [out.tensor for out in user.op.outputs]
+            else:
+                return False
+    return is_counted
 
 
 def _find_ignoring_loss(scene: HazardContext) -> tuple[Op, int] | None:

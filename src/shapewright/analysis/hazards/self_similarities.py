@@ -32,6 +32,7 @@ def find_self_candidates(scene: HazardContext) -> Iterator[Finding]:
 
     The targets are places in the batch that are not the diagonal: other views.
     """
+    yield from _find_nearest_selves(scene)
     for call in scene.calls:
         if call.op.span is None or not call.op.inputs:
             continue
@@ -51,6 +52,46 @@ def find_self_candidates(scene: HazardContext) -> Iterator[Finding]:
             message,
             (product.op, "all are compared with all, and with themselves"),
         )
+
+
+def _find_nearest_selves(scene: HazardContext) -> Iterator[Finding]:
+    """Find `topk` of the similarities of a set with itself whose indices choose labels:
+    each sample is the nearest to itself.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in NEAREST or call.op.span is None or call.op.span in seen:
+            continue
+        if call.op.inputs[0].requires_grad or call.op.inputs[0].ndim != 2:
+            continue
+        product = _find_similarities(scene, call.op.inputs[0])
+        if product is None or not _is_choosing_labels(scene, call):
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"each of the {product.shape[0]} rows has itself among the candidates, and"
+            f" `{call.name}` finds it first: the diagonal is not masked"
+        )
+        where = "all are compared with all, and with themselves"
+        yield scene.finding(SELF_AS_CANDIDATE, call.op, message, (product.op, where))
+
+
+def _is_choosing_labels(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether the indices that a call returns read whole numbers as they are."""
+    indices = call.op.outputs[-1]
+    if call.given(4, "largest", default=True) is False:
+        return False
+    users = scene.users.get(indices.tensor, ())
+    return any(
+        user.name == "[]"
+        and len(user.op.inputs) == 2
+        and user.op.inputs[1].tensor == indices.tensor
+        and user.op.inputs[0].dtype.startswith("int")
+        for user in users
+    ) and all(len(user.op.inputs) > 1 for user in users)
+
+
+NEAREST = frozenset({"topk", "argmax", "max"})
 
 
 def _find_places(scene: HazardContext, call: OperatorCall) -> list[Fact]:
@@ -108,8 +149,7 @@ def _is_with_itself(scene: HazardContext, call: OperatorCall) -> bool:
     return (
         call.shape[0] == call.shape[1]
         and call.shape[0] > 1
-        and left.requires_grad
-        and right.requires_grad
+        and left.requires_grad == right.requires_grad
         and _find_matrix(scene, left).tensor == _find_matrix(scene, right).tensor
     )
 

@@ -15,6 +15,7 @@ from shapewright.findings.codes import (
     WRONG_RANK,
 )
 from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.indexing.shapes import is_index_of_rows
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
     dtype_unmet,
@@ -52,7 +53,15 @@ def gather(input: Meta, dim: Any, index: Meta, **options: Any) -> Unmet | None:
     )
 
 
-@needs("torch.scatter_add", "torch.scatter", "torch.scatter_reduce")
+@needs("torch.scatter_add")
+def scatter_add(
+    input: Meta, dim: Any, index: Meta, src: Any = None, **options: Any
+) -> Unmet | None:
+    """Check what `scatter_add_` checks."""
+    return _of_sum("input", input, dim, index, src)
+
+
+@needs("torch.scatter", "torch.scatter_reduce")
 def scatter(
     input: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
@@ -60,14 +69,27 @@ def scatter(
     return _of_scatter("input", input, dim, index, src)
 
 
-@needs(
-    "torch.Tensor.scatter_", "torch.Tensor.scatter_add_", "torch.Tensor.scatter_reduce_"
-)
+@needs("torch.Tensor.scatter_", "torch.Tensor.scatter_reduce_")
 def scatter_(
     self: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Check an in-place `scatter_` in the way `scatter` is checked."""
     return _of_scatter("self", self, dim, index, src)
+
+
+@needs("torch.Tensor.scatter_add_")
+def scatter_add_(
+    self: Meta, dim: Any, index: Meta, src: Any = None, **options: Any
+) -> Unmet | None:
+    """Check an index of rows, which is int64 on the CPU, and what `scatter` needs."""
+    return _of_sum("self", self, dim, index, src)
+
+
+def _of_sum(name: str, input: Meta, dim: Any, index: Meta, src: Any) -> Unmet | None:
+    if index.dtype == "int32" and is_index_of_rows(input, dim, index, src):
+        why = "{op} adds whole rows by this index, which it expects as int64"
+        return dtype_unmet("index", index, "int64", why)
+    return _of_scatter(name, input, dim, index, src)
 
 
 def _of_scatter(

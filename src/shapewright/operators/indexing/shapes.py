@@ -107,9 +107,35 @@ def scatter(
     return _scattered(input, dim, index, src, "ScatterBackward?")
 
 
+EXPANDED_ROWS = 16
+"""Elements of a row from which the CPU adds rows by one index for each of them."""
+
+
+def is_index_of_rows(input: Meta, dim: object, index: Meta, src: Any) -> bool:
+    """Return whether the CPU adds whole rows, since an index is one column that was
+    expanded: there it takes int64 only (ATen, `can_use_expanded_index_path`).
+    """
+    if input.device != "cpu" or not input.dtype.startswith(("float", "bfloat")):
+        return False
+    if not index.shape or dim not in (0, -len(index.shape)) or 0 in index.shape:
+        return False
+    rest = 1
+    for size in index.shape[1:]:
+        rest *= size
+    return (
+        rest >= EXPANDED_ROWS
+        and index.stride[:1] == (1,)
+        and not any(index.stride[1:])
+        and input.stride == contiguous(input.shape)
+        and getattr(src, "stride", None) == contiguous(src.shape)
+    )
+
+
 @rule("torch.scatter_add", "torch.Tensor.scatter_add")
 def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
     """Infer the output as `scatter` does."""
+    if index.dtype == "int32" and is_index_of_rows(input, dim, index, src):
+        raise Misfit("expected scalar type Long but found Int")
     return _scattered(input, dim, index, src, "ScatterAddBackward0")
 
 
@@ -128,6 +154,8 @@ def scatter_in_place(
 @rule("torch.Tensor.scatter_add_", writes=0)
 def scatter_add_in_place(self: Meta, dim: int, index: Meta, src: Meta) -> Any:
     """Infer the result of `scatter_add` written into the tensor itself."""
+    if index.dtype == "int32" and is_index_of_rows(self, dim, index, src):
+        raise Misfit("expected scalar type Long but found Int")
     return _keep_layout(self, _scattered(self, dim, index, src, "ScatterAddBackward0"))
 
 

@@ -18,7 +18,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
 
@@ -143,6 +143,21 @@ def _make_module(text: SourceText, node: ast.AST) -> Fix | None:
         write_before(text, init.body[0], "super().__init__()"),
     )
     return Fix("fits", f"`class {kind.name}({base})`", edits)
+
+
+def suggest_probability(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the sigmoid of logits that meet a threshold, or are rounded."""
+    operand: ast.expr | None = None
+    if isinstance(node, ast.Compare):
+        operand = node.left
+    elif isinstance(node, ast.Call):
+        receiver = get_receiver(node)
+        is_method = receiver is not None and text.written(receiver) != "torch"
+        operand = receiver if is_method else next(iter(node.args), None)
+    if operand is not None:
+        yield append_method(text, operand, ".sigmoid()")
 
 
 def suggest_classes(

@@ -118,6 +118,7 @@ from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_mode_of_module,
     suggest_one_order,
     suggest_parameter,
+    suggest_probability,
 )
 from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_clearing,
@@ -187,6 +188,7 @@ from shapewright.findings.codes import (
     LAYOUT,
     LOADED_WEIGHTS_LOST,
     LOG_OF_ZERO,
+    LOGIT_THRESHOLD,
     LOSS_INPUT,
     LOSS_SHAPES,
     LOST_BATCH,
@@ -365,6 +367,7 @@ WAYS: dict[str, Suggest] = {
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
+    LOGIT_THRESHOLD: suggest_probability,
     PAIRED_ROWS: _combine(suggest_old_order, suggest_one_order),
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
     REPEATED_LAYER: suggest_own_layers,
