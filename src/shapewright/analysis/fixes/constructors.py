@@ -216,7 +216,7 @@ def _find_outer_argument(
                 if own == name and constructor is not None:
                     outer, around = constructor
                     if sizes[1] < sizes[0]:
-                        yield from _redefine_constant(outer, node, sizes[1])
+                        yield from _suggest_constant(outer, node, sizes[1])
                     shown = write_changed_size(outer, node, *sizes)
                     shown = f"2 * {outer.written(node)}" if twice else shown
                     yield replace_argument(outer, around, own, node, shown)
@@ -434,7 +434,7 @@ def _rewrite_sizes(
     yield _with_words(text, call, nodes, words)
 
 
-def _redefine_constant(text: SourceText, node: ast.expr, size: int) -> Iterator[Fix]:
+def _suggest_constant(text: SourceText, node: ast.expr, size: int) -> Iterator[Fix]:
     """Suggest `N_CLASSES = 7` where the file gives a name its only number."""
     name = node.id if isinstance(node, ast.Name) else ""
     values = find_defining(text, name) if name.isupper() else []

@@ -26,7 +26,7 @@ from shapewright.record.ops import Fact
 
 EQUALITY = frozenset({"==", "!=", "eq", "ne"})
 CHOOSING = operators_with("returns_values_and_indices")
-SELECTING = CHOOSING | operators_with("finds_extremes") | {"topk", "sort", "kthvalue"}
+SELECTING = CHOOSING | operators_with("finds_extremes", "sorts_elements")
 """What returns the largest scores themselves, some of them with their indices."""
 SCORES = LINEAR | frozenset(values_of("gives_values")) | {"relu", "tanh"}
 LOSSES = operators_with("is_loss")

@@ -20,7 +20,7 @@ PRODUCTS = operators_with("is_product") | {"einsum", "baddbmm"}
 SCALING = frozenset({"*", "mul", "/", "div"}) | REARRANGING
 """Calls between the product of queries and keys and its softmax."""
 CONSTANTS = values_of("fills_with")
-SOFTMAXES = frozenset({"softmax", "log_softmax", "logsumexp"})
+SOFTMAXES = operators_with("normalizes_along_dim") - {"normalize"} | {"logsumexp"}
 MULTIPLICATIONS = frozenset({"*", "mul", "mul_", "*="})
 KEEPING = operators_with("drops_elements", "keeps_elements") | {"to"}
 NEUTRAL = frozenset({"isnan", "isinf", "isfinite"})

@@ -43,7 +43,7 @@ NEGATED = frozenset(values_of("expects_input")) - {"kl_div"}
 """Losses of which each element is the negative logarithm of a probability."""
 MONOTONE = operators_with("clamps") | JOINS | {"exp", "sum", "[]", "gather"}
 """Calls that grow with their input."""
-INNER_PRODUCTS = frozenset({"einsum", "dot", "inner", "vdot", "matmul", "@"})
+INNER_PRODUCTS = operators_with("is_product") | {"einsum", "@"}
 SQUARES = frozenset({"pow", "**", "square"})
 MOST = 600
 """Calls of a return or an advantage that a loop has computed step by step."""
@@ -207,7 +207,7 @@ def _find_trained(scene: HazardContext, policy: _PolicyTerm) -> set[int]:
     return trained
 
 
-STOPS = frozenset({"linear", "conv2d", "embedding"})
+STOPS = operators_with("is_convolution", "gives_logits") | {"embedding"}
 """Layers, behind which values and policy may share what they read."""
 
 
