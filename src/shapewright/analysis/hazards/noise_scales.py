@@ -18,7 +18,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 RANDOM = operators_with("is_random")
-EMPTY = operators_with("leaves_values_unset") | {"empty_like", "zeros_like", "zeros"}
+EMPTY = operators_with("leaves_values_unset", "is_factory")
 FILLS = frozenset({"normal_", "uniform_"})
 """What draws numbers into a tensor that is there already."""
 SQUARES = frozenset({"pow", "**", "square"})
