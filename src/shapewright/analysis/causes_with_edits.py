@@ -16,6 +16,7 @@ from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
+from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding
 
 FindCause = Callable[[Program, Finding], Explanation | None]
@@ -31,6 +32,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_missing_setting,
     find_dotted_name,
     find_unwritten_tensor,
+    find_wrapped_module,
 )
 
 
