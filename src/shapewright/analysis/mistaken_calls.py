@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from shapewright.analysis.data_errors import explain_data_error
 from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.model_outputs import find_unpacked_output
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.wrong_objects import explain_wrong_object
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -59,6 +60,9 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
         return None
     text, node = text_and_node
     messages = f"{finding.message} {finding.torch_message}"
+    unpacked = find_unpacked_output(program, finding)
+    if unpacked is not None:
+        return unpacked
     wrong = explain_wrong_object(program, text, node, messages)
     if wrong is not None:
         return wrong

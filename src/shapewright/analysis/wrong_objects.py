@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.model_outputs import explain_output
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import (
@@ -65,13 +66,13 @@ def explain_wrong_object(
             return unbuilt
     output = OUTPUT.search(messages)
     if output is not None and isinstance(node, ast.Attribute):
-        return _explain_output(text, node.value, output[1])
+        return explain_output(text, node.value, output[1])
     if not isinstance(node, ast.Call):
         return None
     output = SEVERAL_TENSORS.search(messages)
     if output is not None:
         values = [part for part in node.args if isinstance(part, ast.Name | ast.Call)]
-        return _explain_output(text, values[0], output[1]) if values else None
+        return explain_output(text, values[0], output[1]) if values else None
     if NO_LEAF in messages:
         return _explain_kept_result(text, node)
     if PATH in messages:
@@ -283,52 +284,6 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
 
 
 CAST = '.astype("float32")'
-
-
-def _explain_output(text: SourceText, value: ast.expr, kind: str) -> Explanation | None:
-    """Explain an object with several tensors, as models of `transformers` return it."""
-    shown = text.line_of(value)
-    of_states = kind.startswith("BaseModel") or "Encoder" in kind
-    names = ["last_hidden_state" if of_states else "logits"]
-    if "Pooling" in kind:
-        names.insert(0, "pooler_output")
-    if "QuestionAnswering" in kind:
-        names = ["start_logits", "end_logits"]
-    form = ".{}"
-    if kind.endswith(("Dict", "dict")):  # as segmentation models of torchvision return
-        names, form = ["out", "logits"], '["{}"]'
-    message = (
-        f"`{shown}` is a `{kind}`, which holds several tensors:"
-        f" {' and '.join(f'`{name}`' for name in names)} among them"
-    )
-    if form != ".{}":
-        message = f"`{shown}` is a dict of tensors, such as `{names[0]}`, and no tensor"
-    back = _find_returned(text, value)
-    fixes = [
-        Fix("fits", f"`return {text.line_of(back)}{part}`", (edit,))
-        for part in map(form.format, names)
-        if back is not None
-        for edit in (Edit(text.span(back).end, part),)
-    ]
-    fixes += [
-        Fix("fits", f"`{shown}{part}`", (Edit(text.span(value).end, part),))
-        for part in map(form.format, names)
-    ]
-    return Explanation(message, (), tuple(fixes))
-
-
-def _find_returned(text: SourceText, value: ast.expr) -> ast.expr | None:
-    """Return what the function of the file that made a value returns, if it is a name
-    or a call.
-    """
-    sources = find_defining(text, text.written(value)) or [value]
-    called = get_called_name(sources[-1])
-    for _, function in text.functions(called) if called else ():
-        last = function.body[-1]
-        back = last.value if isinstance(last, ast.Return) else None
-        if isinstance(back, ast.Name | ast.Call):
-            return back
-    return None
 
 
 def _explain_several(text: SourceText, call: ast.Call) -> Explanation | None:
