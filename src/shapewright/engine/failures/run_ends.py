@@ -101,6 +101,21 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 held.update(held.get(part) or {})
             for attribute, item in held.items():
                 yield f"{name}.{attribute}", item
+    for name, value in names.items():
+        if isinstance(value, nn.Module) and "_modules" in vars(value):
+            for path, parameter in _iter_inner_parameters(value):
+                yield f"{name}.{path}", parameter
+
+
+def _iter_inner_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Yield the parameters of the modules in a module, by path."""
+    try:
+        named = list(module.named_parameters())
+    except (
+        Exception
+    ):  # a module inside whose constructor has not run, or its own method
+        return
+    yield from (entry for entry in named if "." in entry[0])
 
 
 def _is_plain(value: Any) -> bool:

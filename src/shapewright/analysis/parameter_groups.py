@@ -1,0 +1,174 @@
+"""Parameters that are in two groups of an optimizer, which torch refuses."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    list_arguments,
+)
+
+REFUSED = "some parameters appear in more than one parameter group"
+ITEM = re.compile(r"(\w+)\[\d+\]$")
+MOST_NAMES = 3
+
+
+def find_repeated_parameters(program: Program, finding: Finding) -> Explanation | None:
+    """Return which parameters are in two groups and why, or None."""
+    place = program.node(finding.span)
+    if REFUSED not in f"{finding.message} {finding.torch_message}" or place is None:
+        return None
+    text, node = place
+    pair = next(_iter_filled_pairs(program, text, node), None)
+    if pair is not None:
+        return _explain_filled_lists(program, *pair)
+    return _explain_whole_and_part(text, node)
+
+
+# -- lists that a loop fills -----------------------------------------------------------
+
+
+def _iter_filled_pairs(
+    program: Program, text: SourceText, node: ast.AST
+) -> Iterator[tuple[SourceText, ast.For, list[ast.If]]]:
+    """Yield loops over parameters with tests one below another, each of which fills a
+    list; those in the function of the optimizer first.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    places = [(text, n) for n in text.nodes if text.around(n, *FUNCTIONS) is scope]
+    places += [(own, n) for own in program.own_texts() for n in own.nodes]
+    for where, loop in places:
+        if not isinstance(loop, ast.For) or get_called_name(loop.iter) not in (
+            "named_parameters",
+            "parameters",
+        ):
+            continue
+        tests: list[ast.If] = []
+        for statement in loop.body:
+            if isinstance(statement, ast.If) and _list_filled(statement):
+                tests.append(statement)
+            elif len(tests) < 2:
+                tests = []
+            else:
+                break
+        if len(tests) > 1 and len({_list_filled(test)[0] for test in tests}) > 1:
+            yield where, loop, tests
+
+
+def _list_filled(test: ast.If) -> list[str]:
+    """Return the names of the lists that the body of an `if` appends to."""
+    return [
+        get_dotted_name(node.func.value)
+        for statement in test.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+    ]
+
+
+def _explain_filled_lists(
+    program: Program, text: SourceText, loop: ast.For, tests: list[ast.If]
+) -> Explanation | None:
+    """Explain parameters that pass two tests of a loop."""
+    first, second = tests[0], tests[1]
+    lists = [_list_filled(test)[0] for test in tests]
+    names = _list_shared(program, lists)
+    shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMES])
+    more = " and others" if len(names) > MOST_NAMES else ""
+    what = f"{shown}{more}" if names else "some parameters"
+    verb = "is" if len(names) == 1 else "are"
+    message = (
+        f"{what} {verb} in two groups: both tests hold, `{text.line_of(first.test)}`"
+        f" and `{text.line_of(second.test)}`"
+    )
+    related = tuple(
+        Related(text.span(test.test), f"`{name}` is filled here")
+        for test, name in zip(tests, lists, strict=True)
+    )
+    fixes: list[Fix] = []
+    if not any(_has_else(test) for test in tests[:-1]):
+        edits = tuple(Edit(text.span(test).start, "el") for test in tests[1:])
+        fixes.append(Fix("fits", f"`elif {text.line_of(second.test)}`", edits))
+    if len(tests) == 2 and not first.orelse:
+        test, specific = text.line_of(first.test), text.line_of(second.test)
+        if isinstance(first.test, ast.BoolOp) and isinstance(first.test.op, ast.Or):
+            test = f"({test})"
+        new = f"{test} and not ({specific})"
+        edit = Edit(text.span(first.test), new)
+        fixes.append(Fix("fits", f"`if {new}`", (edit,)))
+    return Explanation(message, related, tuple(fixes))
+
+
+def _has_else(test: ast.If) -> bool:
+    """Return whether a chain of tests ends with an `else`."""
+    while len(test.orelse) == 1 and isinstance(test.orelse[0], ast.If):
+        test = test.orelse[0]
+    return bool(test.orelse)
+
+
+def _list_shared(program: Program, lists: list[str]) -> list[str]:
+    """Return the names of the parameters that are in more than one of the lists."""
+    tensors = program.ending.tensors if program.ending is not None else {}
+    holders: dict[int, set[str]] = {}
+    for name, fact in tensors.items():
+        item = ITEM.match(name)
+        if item is not None and item[1] in lists:
+            holders.setdefault(fact.tensor, set()).add(item[1])
+    names: dict[int, str] = {}
+    for name, fact in tensors.items():
+        if "." in name and "[" not in name:  # `model.head.weight`, not the loop's `p`
+            names.setdefault(fact.tensor, name)
+    shared = [tensor for tensor, within in holders.items() if len(within) > 1]
+    return [names[tensor] for tensor in shared if tensor in names]
+
+
+# -- a model beside one of its layers --------------------------------------------------
+
+
+def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain `{"params": model.parameters()}` beside `model.fc.parameters()`."""
+    call = node if isinstance(node, ast.Call) else None
+    groups = [
+        value
+        for argument in (list_arguments(call) if call is not None else ())
+        for source in (argument, *find_defining(text, get_dotted_name(argument)))
+        if isinstance(source, ast.List)
+        for value in source.elts
+        if isinstance(value, ast.Dict)
+    ]
+    owners = [
+        (get_dotted_name(value.func.value), value)
+        for group in groups
+        for key, value in zip(group.keys, group.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "params"
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+        if value.func.attr == "parameters" and not value.args
+    ]
+    for whole, value in owners:
+        parts = [name for name, _ in owners if whole and name.startswith(f"{whole}.")]
+        if not parts:
+            continue
+        heads = [f"{name.removeprefix(whole)[1:]}." for name in parts]
+        quoted = ", ".join(f'"{head}"' for head in heads)
+        prefix = f"({quoted})" if len(heads) > 1 else quoted
+        new = (
+            f"[p for n, p in {whole}.named_parameters() if not n.startswith({prefix})]"
+        )
+        shown = ", ".join(f"`{name}.parameters()`" for name in parts)
+        message = (
+            f"the parameters of {shown} are in two groups: `{whole}.parameters()` has"
+            " them, too"
+        )
+        related = (Related(text.span(value), "all parameters are given here"),)
+        fix = Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+        return Explanation(message, related, (fix,))
+    return None
