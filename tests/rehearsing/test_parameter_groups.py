@@ -46,10 +46,32 @@ optimizer = torch.optim.SGD([
     {{"params": model.fc.parameters(), "lr": 0.1}},
 ], lr=0.01)"""
 WITHOUT = '[p for n, p in model.named_parameters() if not n.startswith("fc.")]'
+RESUMED = """\
+def build(net, both):
+    groups = net.parameters()
+    if both:
+        body = [net.pos.weight, *net.body.parameters()]
+        groups = [{{"params": body}}, {{"params": net.fc.parameters()}}]
+    return torch.optim.SGD(groups, lr=0.1)
+
+optimizer = build(model, both={first})
+torch.save({{"optimizer": optimizer.state_dict()}}, "last.pt")
+optimizer = build(model, both={second})
+state = torch.load("last.pt")
+optimizer.load_state_dict(state['optimizer'])"""
+ADDED = """\
+optimizer = torch.optim.SGD(model.body.parameters(), lr=0.1)
+{adding}
+state = optimizer.state_dict()
+optimizer = torch.optim.SGD(model.body.parameters(), lr=0.1)
+optimizer.load_state_dict(state)"""
+ADDING = 'optimizer.add_param_group({"params": model.fc.parameters()})'
 RIGHT = {
     "tests of which one holds": FILLED.format(second=f"el{SECOND}"),
     "a rest": FILLED.format(second="else"),
     "two layers": BOTH.format(body="model.body.parameters()"),
+    "a state of the same groups": RESUMED.format(first="True", second="True"),
+    "a state without an added group": ADDED.format(adding=""),
     "all but a layer": BOTH.format(body=WITHOUT),
 }
 
@@ -74,6 +96,28 @@ def test_a_layer_is_left_out_of_the_group_of_its_model(tmp_path: Path) -> None:
     assert finding.message.startswith("the parameters of `model.fc.parameters()`")
     assert finding.fixes[0].message == f"`{WITHOUT}`"
     assert finding.fixes[0].checked
+
+
+def test_the_groups_of_a_state_and_of_its_optimizer_are_counted(tmp_path: Path) -> None:
+    lines = RESUMED.format(first="False", second="True")
+    finding = rehearsed(tmp_path, PROGRAM.format(lines=lines)).findings[-1]
+    assert finding.message == (
+        "the state was saved from an optimizer with 1 group of parameters, and"
+        " `optimizer` has 2: both have to be built in the same way"
+    )
+    places = [place for place in finding.related if "is built here" in place.message]
+    assert len(places) == 2
+    assert [fix.message for fix in finding.fixes] == [
+        "`build(model, both=True)`", "`build(model, both=False)`",
+    ]  # fmt: skip
+    assert all(fix.checked for fix in finding.fixes)
+
+
+def test_the_group_that_was_added_is_shown(tmp_path: Path) -> None:
+    text = PROGRAM.format(lines=ADDED.format(adding=ADDING))
+    finding = rehearsed(tmp_path, text).findings[-1]
+    assert "with 2 groups of parameters, and `optimizer` has 1" in finding.message
+    assert "a group is added here" in [place.message for place in finding.related]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -11,7 +11,10 @@ from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
-from shapewright.analysis.parameter_groups import find_repeated_parameters
+from shapewright.analysis.parameter_groups import (
+    find_other_groups,
+    find_repeated_parameters,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
@@ -35,6 +38,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_unwritten_tensor,
     find_wrapped_module,
     find_repeated_parameters,
+    find_other_groups,
 )
 
 

@@ -1,4 +1,6 @@
-"""Parameters that are in two groups of an optimizer, which torch refuses."""
+"""Groups of parameters that an optimizer refuses: two with the same parameter, or
+another number of them in a state that is loaded.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
+    get_last_line,
     list_arguments,
 )
 
 REFUSED = "some parameters appear in more than one parameter group"
+OTHER_NUMBER = "loaded state dict has a different number of parameter groups"
 ITEM = re.compile(r"(\w+)\[\d+\]$")
 MOST_NAMES = 3
 
@@ -172,3 +176,93 @@ def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | No
         fix = Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
         return Explanation(message, related, (fix,))
     return None
+
+
+# -- a state with other groups ---------------------------------------------------------
+
+
+def find_other_groups(program: Program, finding: Finding) -> Explanation | None:
+    """Return how many groups a loaded state and its optimizer have, or None."""
+    place = program.call_at(finding.span)
+    if OTHER_NUMBER not in f"{finding.message} {finding.torch_message}":
+        return None
+    if place is None or not isinstance(place[1].func, ast.Attribute):
+        return None
+    text, call = place
+    values = program.ending.values if program.ending is not None else {}
+    name = text.line_of(place[1].func.value)
+    state = text.line_of(call.args[0]).replace("'", '"') if call.args else ""
+    present = values.get(f"len({name}.param_groups)")
+    saved = values.get(f'len({state}["param_groups"])')
+    if not isinstance(present, int) or not isinstance(saved, int):
+        return None
+    message = (
+        f"the state was saved from an optimizer with {saved}"
+        f" group{'s' * (saved != 1)} of parameters, and"
+        f" `{name}` has {present}: both have to be built in the same way"
+    )
+    calls = list(_iter_building_calls(program))
+    related = [
+        Related(where.span(node), "an optimizer is built here") for where, node in calls
+    ]
+    for own in program.own_texts():
+        for node in own.nodes:
+            if get_called_name(node) == "add_param_group" and isinstance(
+                node, ast.Call
+            ):
+                related.append(Related(own.span(node), "a group is added here"))
+    return Explanation(message, tuple(related), tuple(_suggest_same_build(calls)))
+
+
+def _iter_building_calls(program: Program) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the calls that build optimizers: those of a function of the program that
+    builds one, or else of the class itself.
+    """
+    rehearsal = program.rehearsal
+    optimizers = rehearsal.training.optimizers if rehearsal is not None else ()
+    for (file, line), kind in {o.built: o.name for o in optimizers}.items():
+        text = program.text(file)
+        if text is None:
+            continue
+        built = [
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Call) and get_called_name(node) == kind
+            if node.lineno <= line <= get_last_line(node)
+        ]
+        function = text.around(built[0], ast.FunctionDef) if built else None
+        users = [
+            (own, node)
+            for own in program.own_texts()
+            for node in own.nodes
+            if isinstance(node, ast.Call) and function is not None
+            if get_called_name(node) == function.name
+        ]
+        yield from users if len(users) > 1 else [(text, node) for node in built[:1]]
+
+
+def _suggest_same_build(calls: list[tuple[SourceText, ast.Call]]) -> Iterator[Fix]:
+    """Suggest the arguments of one of two calls of a function for the other."""
+    if len(calls) != 2 or calls[0][0].file != calls[1][0].file:
+        return
+    (text, first), (_, second) = sorted(calls, key=lambda entry: entry[1].lineno)
+    pairs = list(zip(list_arguments(first), list_arguments(second), strict=False))
+    words = [[word.arg for word in call.keywords] for call in (first, second)]
+    differing = [pair for pair in pairs if len({*map(text.line_of, pair)}) > 1]
+    alike = text.written(first.func) == text.written(second.func)
+    if not alike or words[0] != words[1] or len(first.args) != len(second.args):
+        return
+    if len(differing) != 1 or not all(
+        isinstance(n, ast.Constant) for n in differing[0]
+    ):
+        return
+    early, late = differing[0]
+    for call, old, new in ((first, early, late), (second, late, early)):
+        value = text.written(new)
+        edit = Edit(text.span(old), value)
+        written, begin = text.line_of(call), text.span(call)
+        if begin.line == begin.end_line:
+            at = text.span(old).column - begin.column
+            rest = at + len(text.written(old))
+            written = f"{written[:at]}{value}{written[rest:]}"
+        yield Fix("fits", f"`{written}`", (edit,))

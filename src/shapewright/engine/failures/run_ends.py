@@ -101,10 +101,29 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 held.update(held.get(part) or {})
             for attribute, item in held.items():
                 yield f"{name}.{attribute}", item
+        yield from _iter_group_counts(name, value)
     for name, value in names.items():
         if isinstance(value, nn.Module) and "_modules" in vars(value):
             for path, parameter in _iter_inner_parameters(value):
                 yield f"{name}.{path}", parameter
+
+
+def _iter_group_counts(name: str, value: Any) -> Iterator[tuple[str, int]]:
+    """Yield how many groups of parameters an optimizer has, or its state in a dict."""
+    if isinstance(value, torch.optim.Optimizer):
+        yield f"len({name}.param_groups)", len(value.param_groups)
+    if type(value) is dict:
+        for path, state in [(name, value), *_iter_states(name, value)]:
+            groups = state.get("param_groups")
+            if isinstance(groups, list):
+                yield f'len({path}["param_groups"])', len(groups)
+
+
+def _iter_states(name: str, value: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the dicts in a dict, each by the expression that reads it."""
+    for key, item in value.items():
+        if type(key) is str and type(item) is dict:
+            yield f'{name}["{key}"]', item
 
 
 def _iter_inner_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
