@@ -41,7 +41,7 @@ def find_wrapped_module(program: Program, finding: Finding) -> Explanation | Non
     if read is None or not isinstance(read.value, ast.Name | ast.Attribute):
         return None
     wraps = list(_iter_wraps(program, class_name))
-    if any(_lacks_attribute(where, call, attribute) for where, call in wraps):
+    if any(_is_without_attribute(where, call, attribute) for where, call in wraps):
         return None
     name = text.written(read.value)
     message = (
@@ -89,7 +89,7 @@ def _iter_wraps(
                 yield text, node
 
 
-def _lacks_attribute(text: SourceText, call: ast.Call, attribute: str) -> bool:
+def _is_without_attribute(text: SourceText, call: ast.Call, attribute: str) -> bool:
     """Return whether what is wrapped is of a class of the file that says all of its
     attributes, and this is none of them.
     """
