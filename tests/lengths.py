@@ -339,18 +339,15 @@ LONG = (
     "faces/test_trace_command.py::test_piped_output_does_not_depend_on_the_terminal",
     "house/test_imports.py::test_a_step_of_an_optimizer_loads_no_dynamo",
     "rehearsing/test_fixes.py::test_a_change_that_mends_only_the_first_turn_is_no_fix",
-    "inputs/test_spec_round_trip.py::"
-    "test_other_sizes_written_out_read_as_themselves",
+    "inputs/test_spec_round_trip.py::test_other_sizes_written_out_read_as_themselves",
     "house/test_imports.py::test_a_trace_loads_neither_dynamo_nor_sympy",
     "capture/test_fast_paths.py::test_random_programs",
-    "capture/test_waiting_loops.py::"
-    "test_a_number_that_ends_a_loop_lies_in_its_range",
+    "capture/test_waiting_loops.py::test_a_number_that_ends_a_loop_lies_in_its_range",
     "checking/test_writing_fixes.py::test_a_diff_is_shown_and_nothing_written",
     "memory/test_real_allocations.py::test_scratch_of_a_loss",
     "rehearsing/test_tensor_items.py::test_a_transform_of_a_kind_of_its_own_is_called",
     "memory/test_what_if.py::test_the_model_is_as_it_was",
-    "memory/test_generation.py::"
-    "test_arithmetic_is_that_of_the_prompt_and_of_one_token",
+    "memory/test_generation.py::test_arithmetic_is_that_of_the_prompt_and_of_one_token",
     "memory/test_autocast.py::test_a_checkpoint_under_autocast",
     "house/test_names.py::test_a_public_class_stands_once",
     "solving/test_edges.py::test_demand_of_windows",

@@ -84,9 +84,7 @@ optimizer.step()
 """
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, needs in FOUND.items() if not needs]
-)
+@pytest.mark.parametrize("name", [name for name, needs in FOUND.items() if not needs])
 def test_the_mistake_is_told(name: str, tmp_path: Path) -> None:
     program = (SETTINGS / f"{name}.py").read_text("utf-8")
     report = rehearsed(tmp_path, program)
