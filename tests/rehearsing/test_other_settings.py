@@ -95,3 +95,28 @@ def test_the_mistake_is_told(name: str, tmp_path: Path) -> None:
 def test_what_is_meant_is_not_told(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.format(body=QUIET[name]))
     assert not [f for f in report.findings if f.severity != "note"]
+
+
+HEADS = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.out = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        n, t, d = x.shape
+        heads = self.q(x).view(n, t, 2, 4).transpose(1, 2)
+        means = heads.mean(2, keepdim=True).expand(n, 2, t, 4).clone()
+        means[:, :, :3] = heads[:, :, :3]
+        return self.out(means.reshape(n, t, -1))
+
+
+loss = Attention()(model(x)).pow(2).mean()
+"""
+
+
+def test_heads_are_put_behind_their_tokens(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(body=HEADS))
+    (finding,) = [f for f in report.findings if f.code == "view-mixes-dims"]
+    (fix,) = finding.fixes
+    assert "means.transpose(1, 2).reshape(n, t, -1)" in fix.message

@@ -65,6 +65,15 @@ MEANS = {
             losses.append(criterion(model(x[start:stop]), y[start:stop]))
         print(sum(losses) / n)  # here
     """,
+    "sizes of the sets by their names": """
+        loaders = {"train": loader, "val": DataLoader(loader.dataset, 32)}
+        counts = {phase: len(data) for phase, data in (("train", x), ("val", x))}
+        for phase in ("train", "val"):
+            total = 0.0
+            for a, b in loaders[phase]:
+                total += criterion(model(a), b).item()
+            print(total / counts[phase])  # here
+    """,
     "a generator of the program": """
         def batches(data, size):
             for rows in torch.arange(len(data)).split(size):

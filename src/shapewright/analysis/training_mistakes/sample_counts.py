@@ -6,10 +6,11 @@ import ast
 
 from shapewright.analysis.training_mistakes.additions import get_addition
 from shapewright.analysis.training_mistakes.batch_loops import CutData, find_cut_data
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
+    get_last_name,
     get_shape_owner,
     iter_assignments,
 )
@@ -37,6 +38,8 @@ def is_sample_count(
         if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
             return True
         return ast.unparse(arg) in _find_data_sets(text) | cut.data
+    if isinstance(value, ast.Subscript) and _is_size_of_each_set(text, value.value):
+        return True
     owner = get_shape_owner(value.value if isinstance(value, ast.Subscript) else value)
     if owner is not None and ast.unparse(owner) in cut.data:
         return _is_size(value, {ast.unparse(owner)})
@@ -52,6 +55,29 @@ def is_sample_count(
             own = not isinstance(expression, ast.Name | ast.Attribute)
             return own and is_sample_count(text, expression, target, grown_in)
     return False
+
+
+def _is_size_of_each_set(text: SourceText, sizes: ast.expr) -> bool:
+    """Return whether a name stands for the sizes of several data sets, by their names:
+    `{phase: len(data[phase]) for phase in data}`.
+    """
+    name = get_last_name(sizes)
+    for definition in find_defining(text, name) if name else ():
+        counts: list[ast.expr] = []
+        if isinstance(definition, ast.DictComp):
+            counts = [definition.value]
+        elif isinstance(definition, ast.Dict):
+            counts = definition.values
+        if counts and all(_is_length_of_data(count) for count in counts):
+            return True
+    return False
+
+
+def _is_length_of_data(count: ast.expr) -> bool:
+    """Return whether an expression is the length of data, and of no loader."""
+    if not isinstance(count, ast.Call) or get_called_name(count) != "len":
+        return False
+    return bool(count.args) and "load" not in ast.unparse(count.args[0]).lower()
 
 
 def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
