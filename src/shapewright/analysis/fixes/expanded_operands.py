@@ -57,6 +57,9 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
         rank = len(op.inputs[at].shape)
         if node is None or rank < 2 or (channels and size != COLOURS):
             continue
+        of_layer = program.layer(op) is not None and "conv" not in op.name
+        if dim == rank - 1 and of_layer:
+            continue  # copies of one feature are no other features
         sizes = ["-1"] * rank
         written = write_size(program, failure, text, node, size)
         sizes[_get_written_dim(program, op, dim)] = written
