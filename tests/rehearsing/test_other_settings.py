@@ -120,3 +120,16 @@ def test_heads_are_put_behind_their_tokens(tmp_path: Path) -> None:
     (finding,) = [f for f in report.findings if f.code == "view-mixes-dims"]
     (fix,) = finding.fixes
     assert "means.transpose(1, 2).reshape(n, t, -1)" in fix.message
+
+
+TOKENS = """
+labels = torch.randint(8, (16,))
+loss = F.cross_entropy(model(x), labels)
+"""
+
+
+def test_scores_of_tokens_are_not_those_of_more_classes(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(body=TOKENS))
+    (finding,) = report.findings
+    assert finding.code == "target-shape"
+    assert not [fix for fix in finding.fixes if "flatten(1)" in fix.message]

@@ -23,6 +23,7 @@ from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     LENGTHS_ON_GPU,
     ONE_VALUE_PER_CHANNEL,
+    TARGET_SHAPE,
     TO_NUMPY,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -246,6 +247,8 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             )
         for repair in repairs:
             method = f".{kind}({repair.dim})"
+            if kind == "flatten" and _is_of_classes(failure, op, repair):
+                continue
             if repair.new is not None and _is_mask_of_queries(op, repair):
                 continue
             if repair.new is not None:
@@ -253,6 +256,18 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
                 items = ["None" if d in repair.new else ":" for d in range(rank)]
                 method = f"[{', '.join(items)}]"
             yield from with_method_where_made(program, failure, repair.tensor, method)
+
+
+def _is_of_classes(failure: Failure, op: Op, repair: Repair) -> bool:
+    """Return whether the scores of several places would become those of as many more
+    classes: (samples, tokens, classes) for one label of each sample.
+    """
+    if failure.unmet is None or failure.unmet.code != TARGET_SHAPE:
+        return False
+    if op.name.rpartition(".")[2] not in ("cross_entropy", "nll_loss"):
+        return False
+    merged = op.inputs[repair.tensor].shape[repair.dim or 0 :]
+    return repair.tensor == 0 and sum(size > 1 for size in merged) > 1
 
 
 def _is_mask_of_queries(op: Op, repair: Repair) -> bool:
