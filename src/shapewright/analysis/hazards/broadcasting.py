@@ -176,6 +176,8 @@ def _find_target_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair
     """
     column, row = op.inputs[longer], op.inputs[1 - longer]
     computed, maker = producers.get(column.tensor), producers.get(row.tensor)
+    if _get_short_name(op) not in DIFFERENCES | LOSSES:
+        return None  # numbers of steps may scale features
     if computed is None or maker is None:
         return None
     sums = _get_short_name(computed) in PAIRING and len(computed.inputs) == 2
@@ -404,6 +406,7 @@ def _is_of_other_data(op: Op, at: int, batch: Axis, index: Op) -> bool:
     return not single.requires_grad and index.inputs[0].storage != whole.storage
 
 
+DIFFERENCES = operators_with("subtracts")
 COMPARING = operators_with("subtracts") | {"*", "mul", "multiply"}
 
 

@@ -246,7 +246,12 @@ class AxisFlow:
         """
         if self.rooted or op.inputs or op.index in self.initial:
             return False
-        return name in RANDOM or (name in ARRAYS and bool(op.outputs[0].shape))
+        if name not in ARRAYS:
+            return name in RANDOM
+        # A list of numbers is as long as another by chance.
+        array = dict(op.arguments).get("0", dict(op.arguments).get("data"))
+        of_array = isinstance(array, str) and array.startswith("<ndarray")
+        return len(op.outputs[0].shape) > (0 if of_array else 1)
 
     def written(self, op: Op, input_dims: list[Dims]) -> None:
         """Update the dims of a tensor that is written in place."""

@@ -86,9 +86,15 @@ def _iter_seeding_calls(
         names = frozenset({function.name})
 
 
+EVALUATING = frozenset({"eval", "no_grad", "inference_mode"})
+
+
 def _is_drawn_behind(function: ast.FunctionDef, call: ast.Call) -> bool:
-    """Return whether a function draws random numbers behind the call that seeds."""
-    return any(
+    """Return whether a function draws random numbers behind the call that seeds, and is
+    no evaluation, which may draw the same each time.
+    """
+    called = {get_called_name(node) for node in ast.walk(function)}
+    return not called & EVALUATING and any(
         get_called_name(node) in DRAWS and node.lineno > call.lineno
         for node in ast.walk(function)
         if isinstance(node, ast.Call)

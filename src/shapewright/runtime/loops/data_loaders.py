@@ -17,6 +17,7 @@ from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replace_attribute
+from shapewright.program.spans import is_installed
 from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.items import check_items, note_lists, read_items
 from shapewright.runtime.loops.iterables import LoaderPass, iter_items
@@ -107,9 +108,11 @@ class _Batches(LoaderPass):
 
     def note_evaluation(self) -> None:
         """Note what became of the batch before, if nothing was trained with it: in a
-        comprehension there are no turns that would say so.
+        comprehension there are no turns that would say so. A library's loops are not
+        the program's evaluation.
         """
-        if self.since is not None and self.since[2] == self.stage.trained:
+        own = not is_installed(sys._getframe(2).f_code.co_filename)
+        if own and self.since is not None and self.since[2] == self.stage.trained:
             self.stage.facts.modes.evaluated(self.since[0], self.since[1])
         self.since = None
 
