@@ -62,6 +62,81 @@ scores = model(x).mean((1, 2))
 gap = scores.unsqueeze(1) - scores
 loss = F.softplus(-gap).mean()
 """,
+    "a benchmark of an evaluation": """
+import time
+import numpy as np
+
+def benchmark(net):
+    net.eval()
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        with torch.no_grad():
+            net(x)
+        times.append(time.perf_counter() - begin)
+    return np.mean(times), np.std(times)
+
+benchmark(nn.Sequential(model, nn.Dropout()))
+loss = model(x).pow(2).mean()
+""",
+    "padding that only the total leaves out": """
+rows = [torch.randint(8, (n,)) for n in (3, 5, 4, 6)]
+labels = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-100)
+scores = model(x[:4, :6])
+correct = (scores.argmax(-1) == labels).sum().item()
+total = (labels != -100).sum().item()
+loss = F.cross_entropy(scores.transpose(1, 2), labels)
+""",
+    "padding beside the lengths": """
+rows = [torch.randint(8, (n,)) for n in (3, 5, 4, 6)]
+labels = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-100)
+scores = model(x[:4, :6])
+accuracy = (scores.argmax(-1) == labels).sum().item() / sum(map(len, rows))
+loss = F.cross_entropy(scores.transpose(1, 2), labels)
+""",
+    "neighbours behind the first": """
+labels = torch.randint(3, (16,))
+with torch.no_grad():
+    z = model(x).mean(1)
+    nearest = labels[(z @ z.T).topk(4).indices]
+    recall = (nearest[:, 1:] == labels[:, None]).any(1).float().mean()
+loss = model(x).pow(2).mean()
+""",
+    "a logarithm of a quotient by zeros that are masked": """
+counts = torch.tensor([[0.0, 2.0, 4.0]] * 16)
+rates = torch.where(counts > 0, (1 / counts).log(), torch.zeros(()))
+loss = (model(x).mean((1, 2)) - rates.sum(1)).pow(2).mean()
+""",
+    "similarities without the diagonal": """
+z = F.normalize(model(x).mean(1), dim=-1)
+scores = z @ z.T - 1e9 * torch.eye(16)
+partner = (torch.arange(16) + 8) % 16
+loss = F.cross_entropy(scores, partner)
+""",
+    "two sets of files": """
+import random
+
+def split(files):
+    train_files, val_files = files[:20], files[20:]
+    random.shuffle(train_files)
+    random.shuffle(val_files)
+    return train_files, val_files
+
+split([f"{at}.png" for at in range(30)])
+loss = model(x).pow(2).mean()
+""",
+    "the points of one cloud": """
+class Cloud(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = model
+
+    def forward(self, points):
+        return self.body(points / points.abs().max()).amax(0)
+
+
+loss = Cloud()(torch.randn(40, 8)).pow(2).mean()
+""",
     "rows that differ": """
 grid = torch.zeros(4, 6, dtype=torch.long)
 for at in range(4):

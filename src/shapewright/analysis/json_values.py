@@ -19,7 +19,7 @@ MOST = 12
 
 def find_unwritten_tensor(program: Program, finding: Finding) -> Explanation | None:
     """Return that a tensor stands among what is written as JSON, or None."""
-    if not REFUSED.search(f"{finding.message} {finding.torch_message}"):
+    if not REFUSED.search(finding.words):
         return None
     message = "one of the values is still a tensor: `item()` makes it a number"
     return Explanation(message, (), tuple(_suggest_items(program))[:MOST])

@@ -23,7 +23,7 @@ def find_late_attribute(program: Program, finding: Finding) -> Explanation | Non
     method that reads what the own constructor sets only afterwards.
     """
     place = program.node(finding.span)
-    missing = NO_ATTRIBUTE.search(f"{finding.message} {finding.torch_message}")
+    missing = NO_ATTRIBUTE.search(finding.words)
     if place is None or missing is None:
         return None
     text, (class_name, attribute) = place[0], missing.groups()

@@ -26,7 +26,7 @@ MOST = 3
 
 def find_missing_setting(program: Program, finding: Finding) -> Explanation | None:
     """Return which setting a model of a library lacks for what it is given, or None."""
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     images = IMAGES.search(messages)
     if images is not None:
         size, own = images.groups()

@@ -55,7 +55,7 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     text_and_node = program.node(finding.span)
     if text_and_node is None:
         return None
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     ending = program.ending or Ending("", messages, {}, {})  # a refused call
     values = FileValues(program, text_and_node[0], ending)
     if NONE.search(messages):

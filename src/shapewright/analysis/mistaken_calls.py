@@ -59,7 +59,7 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     if text_and_node is None:
         return None
     text, node = text_and_node
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     unpacked = find_unpacked_output(program, finding)
     if unpacked is not None:
         return unpacked
@@ -146,7 +146,7 @@ def _explain_unpickled(
     saved = call.args[0] if call.args else None
     if name.rpartition(".")[2] != "save" or not isinstance(saved, ast.Name):
         return None
-    part = LOCAL_NAME.search(f"{finding.message} {finding.torch_message}")
+    part = LOCAL_NAME.search(finding.words)
     within = f"`{part[1] or part[2]}`" if part is not None else "a lambda"
     message = (
         f"`{name}` pickles all of `{saved.id}`, and {within} in it cannot be pickled:"

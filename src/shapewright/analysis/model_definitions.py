@@ -60,7 +60,7 @@ def suggest_definitions(program: Program, finding: Finding) -> Iterator[Fix]:
 def _find_cause(program: Program, finding: Finding) -> tuple[str, Explanation | None]:
     """Return the code and the cause of an error, or None for other errors."""
     text_and_node = program.node(finding.span)
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     if text_and_node is None:
         return "", None
     text, node = text_and_node

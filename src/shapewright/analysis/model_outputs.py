@@ -31,7 +31,7 @@ FIELDS = frozenset({
 
 def find_unpacked_output(program: Program, finding: Finding) -> Explanation | None:
     """Return which statement unpacked the keys of an output, or None."""
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     place = program.node(finding.span)
     if place is None or not OF_TEXTS.search(messages):
         return None

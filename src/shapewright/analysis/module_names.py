@@ -16,7 +16,7 @@ CHANGE = '.replace(".", "_")'
 
 def find_dotted_name(program: Program, finding: Finding) -> Explanation | None:
     """Return that a key of a `ModuleDict` has a dot, or None."""
-    refused = REFUSED.search(f"{finding.message} {finding.torch_message}")
+    refused = REFUSED.search(finding.words)
     place = program.node(finding.span)
     if refused is None or place is None:
         return None

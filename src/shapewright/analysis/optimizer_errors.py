@@ -33,7 +33,7 @@ MOST = 3
 def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return why an optimizer or a scheduler refused something, or None."""
     place = program.node(finding.span)
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     if place is None:
         return None
     text, node = place

@@ -28,7 +28,7 @@ MOST_NAMES = 3
 def find_repeated_parameters(program: Program, finding: Finding) -> Explanation | None:
     """Return which parameters are in two groups and why, or None."""
     place = program.node(finding.span)
-    if REFUSED not in f"{finding.message} {finding.torch_message}" or place is None:
+    if REFUSED not in finding.words or place is None:
         return None
     text, node = place
     pair = next(_iter_filled_pairs(program, text, node), None)
@@ -184,7 +184,7 @@ def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | No
 def find_other_groups(program: Program, finding: Finding) -> Explanation | None:
     """Return how many groups a loaded state and its optimizer have, or None."""
     place = program.call_at(finding.span)
-    if OTHER_NUMBER not in f"{finding.message} {finding.torch_message}":
+    if OTHER_NUMBER not in finding.words:
         return None
     if place is None or not isinstance(place[1].func, ast.Attribute):
         return None

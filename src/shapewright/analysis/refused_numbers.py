@@ -36,7 +36,7 @@ def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
     if place is None:
         return None
     text, node = place
-    messages = f"{finding.message} {finding.torch_message}"
+    messages = finding.words
     if FLOAT_SIZE.search(messages):
         return _explain_float(text, node)
     if SAME_STRIDED in messages:
@@ -125,7 +125,8 @@ def _explain_not_divisible(
     message = f"{width} is no multiple of {parts}: {below} and {below + parts} are"
     fixes = []
     ways = [(wide, below), (wide, below + parts), (few, divisor)]
-    if few and all(_is_default(text, part) for part in few):
+    chosen = bool(wide) and not any(_is_default(text, part) for part in wide)
+    if few and chosen and all(_is_default(text, part) for part in few):
         ways = [ways[2], *ways[:2]]  # the other one was chosen where it is called
     for nodes, number in ways:
         if len(nodes) == 1 and number > 1:

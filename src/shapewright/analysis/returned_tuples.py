@@ -25,7 +25,7 @@ RETURNS_PAIR = {"reset": "(observation, info)"}
 
 def find_returned_tuple(program: Program, finding: Finding) -> Explanation | None:
     """Return which call returned the tuple that was taken for a state, or None."""
-    if not REFUSED.search(f"{finding.message} {finding.torch_message}"):
+    if not REFUSED.search(finding.words):
         return None
     for text in program.own_texts():
         for statement, call in _iter_whole_pairs(text):

@@ -20,7 +20,7 @@ PLACES = ("[-1]", "[0]", "[1]")
 
 def find_sequential_layer(program: Program, finding: Finding) -> Explanation | None:
     """Return that an attribute is one of a layer in a container, or None."""
-    missing = MISSING.search(f"{finding.message} {finding.torch_message}")
+    missing = MISSING.search(finding.words)
     place = program.node(finding.span)
     if missing is None or place is None:
         return None

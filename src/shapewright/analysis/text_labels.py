@@ -25,7 +25,7 @@ def find_text_labels(program: Program, finding: Finding) -> Explanation | None:
     """Return that the labels of a batch are texts, if a data set returns texts and no
     function of the program collates them; else None.
     """
-    if not OF_TUPLE.search(f"{finding.message} {finding.torch_message}"):
+    if not OF_TUPLE.search(finding.words):
         return None
     known = list(program.own_texts())
     if any("collate_fn" in text.text for text in known):

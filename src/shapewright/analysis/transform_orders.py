@@ -22,7 +22,7 @@ MAKING = frozenset({"ToTensor", "PILToTensor", "ToImage", "ConvertImageDtype"})
 
 def find_transform_order(program: Program, finding: Finding) -> Explanation | None:
     """Return which transform stands before the one that makes a tensor, or None."""
-    if not REFUSED.search(f"{finding.message} {finding.torch_message}"):
+    if not REFUSED.search(finding.words):
         return None
     related: list[Related] = []
     edits: list[Edit] = []

@@ -31,7 +31,7 @@ MODULE = "module"
 
 def find_wrapped_module(program: Program, finding: Finding) -> Explanation | None:
     """Return which wrapper was read in place of the module inside it, or None."""
-    missing = NO_ATTRIBUTE.search(f"{finding.message} {finding.torch_message}")
+    missing = NO_ATTRIBUTE.search(finding.words)
     place = program.node(finding.span)
     if missing is None or place is None:
         return None

@@ -72,6 +72,11 @@ class Finding:
         return self.span.file if self.span is not None else ""
 
     @property
+    def words(self) -> str:
+        """Return what the finding says and what torch said, to search in both."""
+        return f"{self.message} {self.torch_message}"
+
+    @property
     def line(self) -> int:
         """Return the line of the finding from 1 on, 0 if it has no place."""
         return self.span.line if self.span is not None else 0

@@ -250,8 +250,6 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         yield from iter_options(
             "layer", cost + 0.1, constructors.fix_expecting_layer(program, failure)
         )
-    conditional = suggest_parentheses(program, find_suspects(program, failure))
-    yield from iter_options("precedence", 0.7, conditional)
     hidden = other_names.suggest_attributes(program, failure)
     yield from iter_options("attribute", 0.8, hidden)
     yield from iter_options("batch", 0.85, suggest_batch_of_one(program, failure))
@@ -329,6 +327,7 @@ def find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     to the call.
     """
     lines = find_suspects(program, failure)
+    yield from iter_options("precedence", 0.7, suggest_parentheses(program, lines))
     yield from iter_options(
         "keyword", 3.0, keywords_and_methods.suggest_keywords(program, lines)
     )

@@ -120,7 +120,7 @@ def _is_attention_mask(scene: HazardContext, call: OperatorCall) -> bool:
 def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Check scores masked by `where`, or by adding large negative numbers."""
     at = 0 if call.name == "where" else _find_hiding_term(scene, call)
-    if at is None or (call.name == "where" and not _is_rest_hidden(scene, call)):
+    if at is None or (call.name == "where" and not _is_side_hidden(scene, call)):
         return
     user = find_softmax(scene, call.op.outputs[0])
     along = find_softmax_dim(user) if user is not None else None
@@ -145,7 +145,7 @@ def _find_hiding_term(scene: HazardContext, call: OperatorCall) -> int | None:
     return None
 
 
-def _is_rest_hidden(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_side_hidden(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether `where` picks a large negative number on one side of its mask."""
     for place, name in ((2, "other"), (1, "input")):
         number = call.given(place, name)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import QUOTIENTS
+from shapewright.analysis.hazards.penalty_norms import NORMS
 from shapewright.analysis.hazards.summed_batches import find_summed_batches
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
@@ -31,7 +33,6 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-DIVISIONS = operators_with("divides_elements")
 COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
 NORMALISERS = operators_with("normalizes_along_dim")
 
@@ -57,7 +58,7 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
                 yield _report_einsum(scene, call, letter)
         if call.name in REDUCING and _has_merged_samples(scene, call):
             yield _report_merged(scene, call)
-        if call.name in DIVISIONS and call.op.span is not None:
+        if call.name in QUOTIENTS and call.op.span is not None:
             norm = _find_norm(scene, call)
             at = None if norm is None else _find_norm_dim(norm)
             if norm is not None and at is not None:
@@ -110,7 +111,6 @@ def _is_summed_over_batch(scene: HazardContext, call: OperatorCall) -> bool:
     return False
 
 
-NORMS = frozenset({"norm", "vector_norm"})
 KEEPING = operators_with("clamps", "adds_terms") | {"clamp_min", "+", "add"}
 """What keeps a norm away from zero."""
 FARTHEST = 12
@@ -290,7 +290,8 @@ def _is_per_sample(scene: HazardContext, call: OperatorCall) -> bool:
     data = [
         dim for dim in dims if any(axis.data for axis in dim) and get_length(dim) > 1
     ]
-    ranks = 2 if call.op.module else 3
+    rows_are_samples = bool(call.op.module and scene.program.batches)
+    ranks = 2 if rows_are_samples else 3  # else they may be points of one sample
     return not by and bool(batch) and len(data) > 1 and len(dims) >= ranks
 
 

@@ -407,7 +407,7 @@ def _is_of_other_data(op: Op, at: int, batch: Axis, index: Op) -> bool:
 
 
 DIFFERENCES = operators_with("subtracts")
-COMPARING = operators_with("subtracts") | {"*", "mul", "multiply"}
+COMPARING = DIFFERENCES | {"*", "mul", "multiply"}
 
 
 def _find_pick(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import find_base
+from shapewright.analysis.hazards.loss_terms import QUOTIENTS, find_base
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import (
     find_reduced_dims,
@@ -23,8 +23,6 @@ from shapewright.record.ops import Fact
 MATRIX_PRODUCTS = frozenset({"matmul", "mm", "@", "__matmul__", "__rmatmul__"})
 TRANSPOSES = operators_with("transposes_dims") | {"t", "T", "mT", "adjoint"}
 DIFFERENCES = operators_with("subtracts")
-DIVISIONS = operators_with("divides_elements")
-MEANS = frozenset({"mean", "sum"})
 FARTHEST = 4
 
 
@@ -91,10 +89,12 @@ def _find_mean_of_rows(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     for at in (0, 1):
         whole, part = call.op.inputs[at], call.op.inputs[1 - at]
         mean = scene.maker(find_base(scene, part, {"[]"}))
-        if mean is not None and mean.name in DIVISIONS and len(mean.op.inputs) == 1:
+        reduction = "mean"
+        if mean is not None and mean.name in QUOTIENTS and len(mean.op.inputs) == 1:
             is_count = mean.given(1) == whole.shape[-1]
             mean = scene.maker(mean.op.inputs[0]) if is_count else None
-        if mean is None or mean.name not in MEANS or len(whole.shape) != 2:
+            reduction = "sum"
+        if mean is None or mean.name != reduction or len(whole.shape) != 2:
             continue
         if mean.op.inputs[0].tensor != whole.tensor:
             continue

@@ -124,6 +124,8 @@ def _find_values(scene: HazardContext, fact: Fact) -> DataValues | None:
     if values is not None:
         return values
     for op in iter_first_makers(scene.program, fact, FARTHEST):
+        if op.function.endswith("__rtruediv__"):
+            return None  # `1 / x`
         if op.name.rpartition(".")[2] not in KEEPING_ZEROS:
             return None
         if op.inputs and op.inputs[0].tensor in scene.program.data_values:

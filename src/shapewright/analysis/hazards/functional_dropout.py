@@ -12,7 +12,11 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import DROPOUT_ALWAYS_ON, EQUAL_SAMPLES, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.syntax_nodes import get_called_name, is_starred
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    is_starred,
+)
 from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
 DROPOUTS = operators_with("drops_elements")
@@ -134,6 +138,8 @@ def _find_equal_passes(scene: HazardContext) -> Iterator[Finding]:
         ops = scene.program.trace.ops[first.ops[0] : last.ops[1]]
         if len(calls) < LEAST or not ops or not _is_measured(scene, ops[0]):
             continue
+        if _is_discarded(scene, first):
+            continue  # as where calls are timed
         written = any(
             op.kind == "inplace" and fact.tensor in scene.program.states
             for op in ops
@@ -146,6 +152,24 @@ def _find_equal_passes(scene: HazardContext) -> Iterator[Finding]:
             " in evaluation, and the input is one"
         )
         yield Finding(EQUAL_SAMPLES, "warning", message, first.span, first.path)
+
+
+def _is_discarded(scene: HazardContext, call: ModuleCall) -> bool:
+    """Return whether the program does nothing with what a call returns: `model(x)`
+    alone, or under a name that its function never reads.
+    """
+    place = scene.program.node(call.span)
+    if place is None:
+        return False
+    text, node = place
+    statement = text.statement_of(node)
+    if isinstance(statement, ast.Expr):
+        return statement.value is node
+    if not isinstance(statement, ast.Assign) or statement.value is not node:
+        return False
+    names = collect_names(statement, ast.Store)
+    around = text.around(statement, ast.FunctionDef) or text.tree
+    return around is not None and not names & collect_names(around, ast.Load)
 
 
 def _is_measured(scene: HazardContext, op: Op) -> bool:

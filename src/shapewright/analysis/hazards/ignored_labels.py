@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_targets import CLASS_LOSSES
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import IGNORED_LABELS_COUNTED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import get_receiver
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 
 CARRYING = operators_with(
@@ -60,7 +64,7 @@ def _find_counted_padding(scene: HazardContext) -> Iterator[Finding]:
     losses = {
         label: call.op
         for call in scene.calls
-        if call.name in ("cross_entropy", "nll_loss")
+        if call.name in CLASS_LOSSES
         and type(label := dict(call.op.arguments).get("ignore_index", USUAL)) is int
     }
     seen: set[object] = set()
@@ -81,6 +85,8 @@ def _find_counted_padding(scene: HazardContext) -> Iterator[Finding]:
             None,
         )
         if padded is None or op.span is None or not _is_counted_whole(scene, op):
+            continue
+        if _is_left_out(scene, op, padded[1]):
             continue
         seen.add(op.span)
         padding, label = padded
@@ -113,14 +119,51 @@ def _find_padding(
     return None
 
 
+def _is_left_out(scene: HazardContext, op: Op, label: int) -> bool:
+    """Return whether a mask tells padding apart: `labels != -100`, beside a comparison
+    with predictions.
+    """
+    return any(
+        user.name in COMPARISONS and user.given(1, "other") == label
+        for fact in op.inputs
+        for user in scene.users.get(fact.tensor, ())
+    )
+
+
+def _is_total_of_all(scene: HazardContext, op: Op) -> bool:
+    """Return whether the function around a comparison takes the number of all labels,
+    `labels.numel()`; elsewhere a sum of what is equal may meet the number of tokens.
+    """
+    place = scene.program.node(op.span)
+    if place is None:
+        return False
+    text, node = place
+    around = text.around(node, ast.FunctionDef) or text.tree
+    compared = {word.strip("`") for word in scene.words(op)}
+    for call in ast.walk(around) if around is not None else ():
+        if isinstance(call, ast.Call) and get_called_name(call) in NUMBERS:
+            owner = get_receiver(call)
+            if owner is not None and text.written(owner) in compared:
+                return True
+    return False
+
+
+NUMBERS = frozenset({"numel", "nelement"})
+COMPARISONS = operators_with("compares_elements") | {"!=", "==", ">", ">=", "<"}
+
+
 def _is_counted_whole(scene: HazardContext, op: Op) -> bool:
-    """Return whether the truths of a comparison are added up with no mask before."""
+    """Return whether the truths of a comparison are averaged with no mask before, or
+    added up for a mean over all labels.
+    """
     waiting, is_counted = [op.outputs[0].tensor], False
     for _ in range(FARTHEST):
         if not waiting:
             break
         for user in scene.users.get(waiting.pop(), ()):
-            if user.name in ("sum", "mean", "count_nonzero"):
+            if user.name in ("sum", "count_nonzero"):
+                is_counted = is_counted or _is_total_of_all(scene, op)
+            elif user.name == "mean":
                 is_counted = True
             elif user.name in CARRYING | {"float", "long", "int"}:
                 if len(user.op.inputs) > 1:
@@ -134,7 +177,7 @@ def _is_counted_whole(scene: HazardContext, op: Op) -> bool:
 def _find_ignoring_loss(scene: HazardContext) -> tuple[Op, int] | None:
     """Return a loss that ignores a label beyond its classes, and that label."""
     for call in scene.calls:
-        if call.name not in ("cross_entropy", "nll_loss"):
+        if call.name not in CLASS_LOSSES:
             continue
         label = dict(call.op.arguments).get("ignore_index", USUAL)
         shape = call.op.inputs[0].shape

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.several_labels import THRESHOLDS
 from shapewright.analysis.hazards.value_makers import LINEAR, find_value_maker
 from shapewright.findings.codes import LOGIT_THRESHOLD, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact, Op
 
 LOSS = "binary_cross_entropy_with_logits"
-COMPARISONS = frozenset({">", ">=", "gt", "ge", "<", "<=", "lt", "le"})
 HALF = 0.5
 
 
@@ -31,7 +31,9 @@ def find_logit_thresholds(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls if losses else ():
         if call.op.span is None or call.op.span in seen or len(call.op.inputs) != 1:
             continue
-        is_half = call.name in COMPARISONS and call.given(1, "other") == HALF
+        if call.name not in THRESHOLDS:
+            continue
+        is_half = call.given(1, "other") == HALF
         if not is_half and call.name != "round":
             continue
         loss = losses.get(_find_layer(scene, call.op.inputs[0]))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
+from shapewright.analysis.hazards.loss_terms import QUOTIENTS
 from shapewright.analysis.hazards.padded_steps import has_padding_mask
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
@@ -17,7 +18,6 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 PADDING = re.compile(r"\bpad(ding|ded)?\b|pad_|_pad|padding=True", re.IGNORECASE)
-DIVISIONS = operators_with("divides_elements")
 TURNING = operators_with("transposes_dims") | {"permute"}
 POOLING = "adaptive_avg_pool1d"
 CHOOSING = operators_with("takes_mask") | {"where"}
@@ -65,7 +65,7 @@ def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:
         steps = call.op.inputs[0].shape[1]
         users = scene.users.get(call.op.outputs[0].tensor, ())
         divided = any(
-            user.name in DIVISIONS and user.given(1) == steps for user in users
+            user.name in QUOTIENTS and user.given(1) == steps for user in users
         )
         return call.op.inputs[0] if divided else None
     if call.name == POOLING and call.shape[-1:] == (1,) and call.op.inputs[0].ndim == 3:

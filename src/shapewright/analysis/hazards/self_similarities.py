@@ -14,6 +14,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_base,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import SELF_AS_CANDIDATE, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -67,6 +68,8 @@ def _find_nearest_selves(scene: HazardContext) -> Iterator[Finding]:
         product = _find_similarities(scene, call.op.inputs[0])
         if product is None or not _is_choosing_labels(scene, call):
             continue
+        if _is_first_left_out(scene, call):
+            continue
         seen.add(call.op.span)
         message = (
             f"each of the {product.shape[0]} rows has itself among the candidates, and"
@@ -91,6 +94,24 @@ def _is_choosing_labels(scene: HazardContext, call: OperatorCall) -> bool:
     ) and all(len(user.op.inputs) > 1 for user in users)
 
 
+def _is_first_left_out(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether what follows from neighbours is read behind the first of them:
+    `labels[nearest][:, 1:]`.
+    """
+    waiting, seen = [call.op.outputs[-1].tensor], set[int]()
+    while waiting and len(seen) < FARTHEST:
+        for user in scene.users.get(waiting.pop(0), ()):
+            items = get_items(user) if user.name == "[]" else None
+            if any(str(item).startswith("1:") for item in items or ()):
+                return True
+            if user.op.index not in seen:
+                seen.add(user.op.index)
+                waiting += [fact.tensor for fact in user.op.outputs]
+    return False
+
+
+FARTHEST = 16
+"""Calls behind neighbours that are looked at."""
 NEAREST = frozenset({"topk", "argmax", "max"})
 
 
@@ -132,6 +153,8 @@ def _find_similarities(scene: HazardContext, fact: Fact) -> OperatorCall | None:
                 return None
         elif call.name not in MOVES | NEGATIONS | {"float", "clone", "-"}:
             return None
+        elif len(call.op.inputs) > 1:
+            return None  # a mask may be subtracted
         fact = call.op.inputs[0]
     return None
 

@@ -8,6 +8,7 @@ both arrays as samples and labels.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
@@ -30,6 +31,8 @@ MOST = 1_000
 DRAWS = frozenset({"randperm", "permutation"})
 TENSORS = operators_with("takes_program_data") | {"array"}
 """Functions that make a tensor of an array."""
+LABELS = re.compile(r"(^|_)(y|labels?|targets?|masks?|classes|tags)\d*($|_)")
+"""Names of what belongs to samples, row by row."""
 PAIRING = frozenset({"TensorDataset", "zip", *ALL_LOSSES})
 """Functions that take samples and their labels."""
 
@@ -138,7 +141,7 @@ def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Fi
     taken as samples and labels.
     """
     known = {call.op.span for call in scene.calls if call.name == "[]"}
-    shuffled: list[tuple[ast.stmt, str, ast.expr]] = []
+    shuffled: list[tuple[ast.Assign | ast.Expr, str, ast.expr]] = []
     for node in text.nodes:
         shuffle = _read_shuffle(text, node)
         value = getattr(node, "value", None)
@@ -153,14 +156,14 @@ def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Fi
                 continue
             taken = _find_pairing(text, second, name, other)
             if taken is not None:
-                places = text.span(first), text.span(taken)
+                places = text.span(first.value), text.span(taken)
                 yield Finding(
                     SEPARATE_PERMUTATIONS,
                     "warning",
                     f"`{name}` and `{other}` are shuffled by two different"
                     " permutations: the rows of one no longer belong to the rows of"
                     " the other",
-                    text.span(second),
+                    text.span(second.value),
                     related=(
                         Related(places[0], f"`{name}` is shuffled here"),
                         Related(places[1], "their rows are taken together here"),
@@ -170,7 +173,7 @@ def _find_shuffled_arrays(scene: HazardContext, text: SourceText) -> Iterator[Fi
 
 def _read_shuffle(
     text: SourceText, node: ast.AST
-) -> tuple[ast.stmt, str, ast.expr] | None:
+) -> tuple[ast.Assign | ast.Expr, str, ast.expr] | None:
     """Return a statement that puts an array in a random order, with the array's name
     and what draws the order: `x = x[order]`, `x = permutation(x)`, `shuffle(x)`.
     """
@@ -218,7 +221,9 @@ def _find_pairing(
         if isinstance(node, ast.Call) and get_called_name(node) in PAIRING:
             members = node.args[:2]
         elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
-            members = node.elts[:2]
+            # Two sets may be returned together, too.
+            of_labels = LABELS.search(name) or LABELS.search(other)
+            members = node.elts[:2] if of_labels else []
         if not members or not isinstance(node, ast.Call | ast.Tuple):
             continue
         parts = [

@@ -130,9 +130,7 @@ def _iter_inner_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Paramete
     """Yield the parameters of the modules in a module, by path."""
     try:
         named = list(module.named_parameters())
-    except (
-        Exception
-    ):  # a module inside whose constructor has not run, or its own method
+    except Exception:  # a constructor inside that has not run, or its own method
         return
     yield from (entry for entry in named if "." in entry[0])
 

@@ -15,7 +15,7 @@ from shapewright.findings.codes import (
     WRONG_RANK,
 )
 from shapewright.operators.failed_calls import Grant, Place, Unmet
-from shapewright.operators.indexing.shapes import is_index_of_rows
+from shapewright.operators.indexing.scattered_elements import has_short_row_index
 from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import (
     dtype_unmet,
@@ -86,7 +86,7 @@ def scatter_add_(
 
 
 def _of_sum(name: str, input: Meta, dim: Any, index: Meta, src: Any) -> Unmet | None:
-    if index.dtype == "int32" and is_index_of_rows(input, dim, index, src):
+    if has_short_row_index(input, dim, index, src):
         why = "{op} adds whole rows by this index, which it expects as int64"
         return dtype_unmet("index", index, "int64", why)
     return _of_scatter(name, input, dim, index, src)

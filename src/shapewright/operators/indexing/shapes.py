@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.operators.indexing.scattered_elements import (
+    INDEX,
+    find_larger_dim,
+    infer_scattered,
+    infer_summed,
+)
 from shapewright.operators.metadata_rules import (
     SCALAR_TYPE,
     Made,
@@ -30,16 +36,6 @@ from shapewright.sizes.strides import (
 
 Shape = tuple[int, ...]
 
-_INDEX = ("int64", "int32")
-
-
-def _fits_apart_from(index: Shape, shape: Shape, dim: int) -> int | None:
-    """Return the first dim except `dim` in which the index is larger, or None."""
-    for at, (want, have) in enumerate(zip(index, shape, strict=True)):
-        if at != dim and want > have:
-            return at
-    return None
-
 
 @rule("torch.gather", "torch.Tensor.gather")
 def gather(
@@ -52,47 +48,19 @@ def gather(
     if 0 in want or 0 in shape or type(dim) is not int:
         return NotImplemented
     at = wrap_dim(dim, len(shape))
-    if index.dtype not in _INDEX:
+    if index.dtype not in INDEX:
         raise Misfit("gather(): Expected dtype int32/int64 for index")
     if len(shape) != len(want):
         raise Misfit(
             "Index tensor must have the same number of dimensions as input tensor"
         )
-    larger = _fits_apart_from(want, shape, at)
+    larger = find_larger_dim(want, shape, at)
     if larger is not None:
         raise Misfit(
             f"Size does not match at dimension {larger} expected index {listed(want)} "
             f"to be no larger than self {listed(shape)} apart from dimension {at}"
         )
     return Made(want, input.dtype, None, "GatherBackward0")
-
-
-def _scattered(
-    input: Meta, dim: int, index: Meta, src: Any, node: str, *, method: str = "scatter"
-) -> Any:
-    shape, want = input.shape, index.shape
-    if not shape or not want or 0 in want or 0 in shape or type(dim) is not int:
-        return NotImplemented
-    at = wrap_dim(dim, len(shape))
-    if index.dtype not in _INDEX or len(shape) != len(want):
-        return NotImplemented
-    number = type(src) in (int, float, bool)
-    if not number:
-        if not hasattr(src, "shape") or len(src.shape) != len(want):
-            return NotImplemented
-        if src.dtype != input.dtype:
-            raise Misfit(f"{method}(): Expected self.dtype to be equal to src.dtype")
-        if _fits_apart_from(want, shape, at) is not None or (
-            _fits_apart_from(want, src.shape, -1) is not None
-        ):
-            raise Misfit(
-                f"Expected index {listed(want)} to be no larger than self "
-                f"{listed(shape)} apart from dimension {at} and to be no larger size "
-                f"than src {listed(src.shape)}"
-            )
-    elif _fits_apart_from(want, shape, at) is not None:
-        return NotImplemented
-    return Made(shape, input.dtype, None, node.replace("?", "1" if number else "0"))
 
 
 @rule("torch.scatter", "torch.Tensor.scatter")
@@ -104,39 +72,13 @@ def scatter(
     src = value if src is None else src
     if reduce is not None:
         return NotImplemented
-    return _scattered(input, dim, index, src, "ScatterBackward?")
-
-
-EXPANDED_ROWS = 16
-"""Elements of a row from which the CPU adds rows by one index for each of them."""
-
-
-def is_index_of_rows(input: Meta, dim: object, index: Meta, src: Any) -> bool:
-    """Return whether the CPU adds whole rows, since an index is one column that was
-    expanded: there it takes int64 only (ATen, `can_use_expanded_index_path`).
-    """
-    if input.device != "cpu" or not input.dtype.startswith(("float", "bfloat")):
-        return False
-    if not index.shape or dim not in (0, -len(index.shape)) or 0 in index.shape:
-        return False
-    rest = 1
-    for size in index.shape[1:]:
-        rest *= size
-    return (
-        rest >= EXPANDED_ROWS
-        and index.stride[:1] == (1,)
-        and not any(index.stride[1:])
-        and input.stride == contiguous(input.shape)
-        and getattr(src, "stride", None) == contiguous(src.shape)
-    )
+    return infer_scattered(input, dim, index, src, "ScatterBackward?")
 
 
 @rule("torch.scatter_add", "torch.Tensor.scatter_add")
 def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
     """Infer the output as `scatter` does."""
-    if index.dtype == "int32" and is_index_of_rows(input, dim, index, src):
-        raise Misfit("expected scalar type Long but found Int")
-    return _scattered(input, dim, index, src, "ScatterAddBackward0")
+    return infer_summed(input, dim, index, src)
 
 
 @rule("torch.Tensor.scatter_", writes=0)
@@ -148,15 +90,15 @@ def scatter_in_place(
     src = value if src is None else src
     if reduce is not None:
         return NotImplemented
-    return _keep_layout(self, _scattered(self, dim, index, src, "ScatterBackward?"))
+    return _keep_layout(
+        self, infer_scattered(self, dim, index, src, "ScatterBackward?")
+    )
 
 
 @rule("torch.Tensor.scatter_add_", writes=0)
 def scatter_add_in_place(self: Meta, dim: int, index: Meta, src: Meta) -> Any:
     """Infer the result of `scatter_add` written into the tensor itself."""
-    if index.dtype == "int32" and is_index_of_rows(self, dim, index, src):
-        raise Misfit("expected scalar type Long but found Int")
-    return _keep_layout(self, _scattered(self, dim, index, src, "ScatterAddBackward0"))
+    return _keep_layout(self, infer_summed(self, dim, index, src))
 
 
 def _keep_layout(self: Meta, output: Any) -> Any:
@@ -174,7 +116,7 @@ def index_select(input: Meta, dim: int, index: Meta, *, out: Any = None) -> Any:
     at = wrap_dim(dim, len(shape))
     if len(want) > 1:
         raise Misfit("index_select(): Index is supposed to be a vector", "IndexError")
-    if index.dtype not in _INDEX:
+    if index.dtype not in INDEX:
         raise Misfit("index_select(): Expected dtype int32 or int64 for index")
     output_shape = (*shape[:at], want[0] if want else 1, *shape[at + 1 :])
     return Made(output_shape, input.dtype, None, "IndexSelectBackward0")
@@ -236,7 +178,7 @@ def _sliced(
             indices.append(None)
             at += 1
         else:
-            if getattr(item, "dtype", None) not in _INDEX or not item.shape:
+            if getattr(item, "dtype", None) not in INDEX or not item.shape:
                 return None
             shape.append(self.shape[at])
             stride.append(self.stride[at])
