@@ -288,3 +288,22 @@ def test_numpy_reads_a_leaf_where_no_gradients_are_recorded(tmp_path: Path) -> N
         .code
         == "to-numpy"
     )
+
+
+def test_a_model_that_is_loaded_whole_has_its_statistics(tmp_path: Path) -> None:
+    text = """
+        net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(2):
+            net.train()
+            for a, b in loader:
+                opt.zero_grad()
+                criterion(net(a), b).backward()
+                opt.step()
+            torch.save(net, "net.pt")
+        again = torch.load("net.pt", weights_only=False)
+        again.eval()
+        with torch.no_grad():
+            print(again(x).argmax(1))
+    """
+    assert list_findings(tmp_path, text) == []

@@ -127,8 +127,10 @@ class NormStatistics:
         weights = {self._storage(norm.module.weight): norm for norm in copies}
         means = {self._storage(norm.module.running_mean): norm for norm in copies}
         last: dict[int, tuple[int, Any]] = {}
-        for at, (_, _, outs, site, _) in enumerate(self.run.engine.events):
-            for out in outs:  # `slow.data = ...` gives a parameter another storage
+        for at, (_, ins, outs, site, _) in enumerate(self.run.engine.events):
+            # `slow.data = ...` of two weights gives a parameter another storage; a
+            # copy, as `torch.load` makes one, is no average.
+            for out in outs if len(ins) > 1 else ():
                 number = out.storage.number
                 if number in weights or number in means:
                     last.setdefault(number, (at, site))
