@@ -19,8 +19,27 @@ def hflip(x):
     return x.flip(-1)
 
 
+def random_crop(x):
+    top = random.randint(0, x.size(-2) - 6)
+    return x[..., top : top + 6, :]
+
+
+def crop_at(x, top):
+    return x[..., top : top + 6, :]
+
+
+def add_noise(x):
+    return x + 0.1 * torch.randn_like(x) if random.random() < 0.5 else x
+
+
+class Turn:
+    def __call__(self, x):
+        return torch.rot90(x, random.randint(0, 3), (1, 2))
+
+
 class Data(Dataset):
     def __init__(self):
+        self.transform = Turn()
         self.images, self.masks = torch.randn(16, 1, 8, 8), torch.ones(16, 1, 8, 8)
 
     def __len__(self):
@@ -52,6 +71,8 @@ WRONG = {
     "if torch.rand(1).item() > 0.5:\n    mask = hflip(mask)\n" + BACK,
     "in one line": "image = hflip(image) if random.random() < 0.5 else image\n"
     "mask = hflip(mask) if random.random() < 0.5 else mask\n" + BACK,
+    "a helper": "image = random_crop(image)\nmask = random_crop(mask)\n" + BACK,
+    "a class": "return self.transform(image), self.transform(mask)",
     "turned": "if random.randint(0, 1):\n    image = torch.rot90(image, 1, (1, 2))\n"
     "if random.randint(0, 1):\n    mask = torch.rot90(mask, 1, (1, 2))\n" + BACK,
 }
@@ -64,6 +85,11 @@ RIGHT = {
     "random.seed(i)\nif random.random() < 0.5:\n    mask = hflip(mask)\n" + BACK,
     "noise": "if random.random() < 0.5:\n    image = image + torch.randn(1, 8, 8)\n"
     "if random.random() < 0.5:\n    image, mask = hflip(image), hflip(mask)\n" + BACK,
+    "one drawn place": "top = random.randint(0, 2)\n"
+    "image, mask = crop_at(image, top), crop_at(mask, top)\n" + BACK,
+    "noise of a helper": "image, mask = add_noise(image), add_noise(mask)\n" + BACK,
+    "both in one": "both = self.transform(torch.cat([image, mask]))\n"
+    "return both[:1], both[1:]",
     "two flips of both": "if random.random() < 0.5:\n"
     "    image, mask = hflip(image), hflip(mask)\nif random.random() < 0.5:\n"
     "    image, mask = image.flip(-2), mask.flip(-2)\n" + BACK,

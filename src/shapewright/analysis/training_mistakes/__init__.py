@@ -45,6 +45,9 @@ from shapewright.analysis.training_mistakes import (
     shuffled_results as shuffled_results,
 )
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
+from shapewright.analysis.training_mistakes import (
+    unequal_transforms as unequal_transforms,
+)
 from shapewright.analysis.training_mistakes import worker_copies as worker_copies
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.codes import TIMEOUT, list_lookers

@@ -18,9 +18,16 @@ from shapewright.findings.codes import SEPARATE_DRAWS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import collect_names, get_called_name
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    iter_assignments,
+)
 
-DRAWS = frozenset({"random", "rand", "uniform", "randint", "choice", "bernoulli"})
+DRAWS = frozenset(
+    {"random", "rand", "uniform", "randint", "choice", "bernoulli", "integers"}
+    | {"randrange"}
+)
 TURNS = (
     "flip",
     "rot",
@@ -34,6 +41,7 @@ TURNS = (
 )
 """Parts of the names of functions that move pixels."""
 LOSSES = operators_with("is_loss")
+DIFFERENCES = operators_with("subtracts")
 
 
 @looks_for(SEPARATE_DRAWS)
@@ -90,28 +98,84 @@ def _find_pairs(
 def _find_same_calls(
     text: SourceText, function: ast.AST, returned: set[str]
 ) -> Iterator[tuple[ast.expr, ast.expr, tuple[str, str]]]:
-    """Yield two calls of one `transform`, one for the image and one for the mask, where
-    the file builds a transform that draws.
+    """Yield two calls of what draws and moves pixels, one for the image and one for the
+    mask, whose results a function returns.
     """
-    draws = any(
-        isinstance(node, ast.Call)
-        and get_called_name(node).startswith("Random")
-        and any(word in get_called_name(node).lower() for word in TURNS)
+    calls: dict[str, list[tuple[ast.Call, str, str]]] = {}
+    for target, call in _iter_results(function):
+        name = text.written(target) if target is not None else ""
+        own = [text.written(argument) for argument in call.args]
+        name = name or (own[0] if own else "")
+        if own and (target is None or name in returned) and _draws(text, call):
+            calls.setdefault(text.written(call.func), []).append((call, name, own[0]))
+    for same in calls.values():
+        for (first, name, data), (second, other, more) in pairwise(same):
+            if name != other and data != more:
+                yield first, second, (name, other)
+
+
+def _iter_results(function: ast.AST) -> Iterator[tuple[ast.expr | None, ast.Call]]:
+    """Yield the calls whose results are given a name, with it, and those that are
+    returned beside others.
+    """
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+            for item in node.value.elts:
+                if isinstance(item, ast.Call):
+                    yield None, item
+    for target, value in iter_assignments(function):
+        parts = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            parts = list(zip(target.elts, value.elts, strict=False))
+        for name, result in parts:
+            if isinstance(result, ast.Call) and isinstance(name, ast.Name):
+                yield name, result
+
+
+def _draws(text: SourceText, call: ast.Call) -> bool:
+    """Return whether a call moves pixels by a draw of its own: a function of the file,
+    or a transform of a class that does so.
+    """
+    name = get_called_name(call)
+    functions = text.functions(name)
+    if functions:
+        return any(_moves_by_draw(function) for _, function in functions)
+    if not any(word in name.lower() for word in (*TURNS, "transform", "aug", "turn")):
+        return False
+    return any(
+        (
+            isinstance(node, ast.Call)
+            and get_called_name(node).startswith("Random")
+            and any(word in get_called_name(node).lower() for word in TURNS)
+        )
+        or (
+            isinstance(node, ast.FunctionDef)
+            and node.name in ("__call__", "forward")
+            and _moves_by_draw(node)
+        )
         for node in text.nodes
     )
-    calls: dict[str, list[tuple[ast.Call, str]]] = {}
-    for node in ast.walk(function) if draws else ():
-        value = node.value if isinstance(node, ast.Assign) else None
-        if not isinstance(node, ast.Assign) or not isinstance(value, ast.Call):
-            continue
-        name = text.written(node.targets[0])
-        own = [text.written(argument) for argument in value.args]
-        if "transform" in text.written(value.func).lower() and own == [name]:
-            calls.setdefault(text.written(value.func), []).append((value, name))
-    for same in calls.values():
-        for (first, name), (second, other) in pairwise(same):
-            if name != other and {name, other} <= returned:
-                yield first, second, (name, other)
+
+
+def _moves_by_draw(function: ast.AST) -> bool:
+    """Return whether a function draws a number and moves pixels by it."""
+    nodes = list(ast.walk(function))
+    if any("seed" in get_called_name(node) for node in nodes):
+        return False
+    drawn: set[str] = set()
+    for target, value in iter_assignments(function):
+        if any(get_called_name(part) in DRAWS for part in ast.walk(value)):
+            drawn |= collect_names(target)
+    conditions = (n.test for n in nodes if isinstance(n, ast.If | ast.IfExp))
+    moves = [node for node in nodes if _is_turn(node)]
+    if moves and any(_is_drawn(test) for test in conditions):
+        return True
+    moves += [node for node in nodes if isinstance(node, ast.Slice)]
+    return any(
+        collect_names(move) & drawn
+        or any(get_called_name(part) in DRAWS for part in ast.walk(move))
+        for move in moves
+    )
 
 
 def _is_drawn(test: ast.expr) -> bool:
@@ -150,8 +214,11 @@ def _has_target_of_pixels(scene: RehearsalContext) -> bool:
         for fact in op.inputs:
             own = {fact.tensor} if fact.tensor in scene.program.batches else set()
             come |= sources.get(fact.tensor, frozenset(own))
-        if op.name.rpartition(".")[2] in LOSSES and len(op.inputs) > 1:
+        name = op.name.rpartition(".")[2]
+        if (name in LOSSES or name in DIFFERENCES) and len(op.inputs) > 1:
             prediction, target = op.inputs[:2]
+            if name in DIFFERENCES and not prediction.requires_grad:
+                prediction, target = target, prediction
             sides = [
                 sources.get(fact.tensor)
                 or frozenset({fact.tensor} & set(scene.program.batches))

@@ -1,6 +1,4 @@
-"""Find data for training and for evaluation that are prepared in two ways: a scaler
-that is fitted anew on the test data, a `Normalize` that one of two transforms has.
-"""
+"""Find scalers that are fitted on the data for training, and on the test data again."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import FITTED_ANEW, UNEQUAL_TRANSFORMS, looks_for
+from shapewright.findings.codes import FITTED_ANEW, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import FUNCTIONS, collect_names, get_called_name
@@ -23,10 +21,6 @@ EVALUATED = re.compile(
 )
 TRAINED = re.compile(r"(^|_)(tr|train|training|aug\w*|fit)(_|\d|$)", re.I)
 FITTING = frozenset({"fit_transform", "fit"})
-MAKING = frozenset({"ToTensor", "PILToTensor", "ToImage", "ToTensorV2"})
-
-
-# -- scalers ---------------------------------------------------------------------------
 
 
 @looks_for(FITTED_ANEW)
@@ -136,60 +130,3 @@ def _is_built_between(
         and any(text.written(target) == name for target in node.targets)
         for node in text.nodes
     )
-
-
-# -- transforms ------------------------------------------------------------------------
-
-
-@looks_for(UNEQUAL_TRANSFORMS)
-def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find transforms of the two parts of the data of which one lacks `Normalize`."""
-    for text in scene.program.own_texts():
-        with_norm: dict[str, ast.Call] = {}
-        without: dict[str, ast.Call] = {}
-        for call in _list_calls(text, frozenset({"Compose"})):
-            steps = _list_steps(call)
-            name = _find_name(text, call)
-            if not name or not set(steps) & MAKING:
-                continue
-            (with_norm if "Normalize" in steps else without)[name] = call
-        for name, call in without.items():
-            other = _find_counterpart(name, with_norm)
-            if other is not None:
-                yield build_finding(
-                    UNEQUAL_TRANSFORMS,
-                    f"`{name}` has no `Normalize`, as `{other}` has: the model is"
-                    " trained on values of one scale and evaluated on those of another",
-                    text.span(call),
-                    (text.span(with_norm[other]), f"`{other}` normalizes here"),
-                )
-
-
-def _list_steps(call: ast.Call) -> list[str]:
-    """Return the names of the transforms in a `Compose`."""
-    items = (
-        call.args[0].elts if call.args and isinstance(call.args[0], ast.List) else []
-    )
-    return [get_called_name(item) for item in items]
-
-
-def _find_name(text: SourceText, call: ast.Call) -> str:
-    """Return the name or the key that a `Compose` is given."""
-    parent = text.parent(call)
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        return parent.targets[0].id
-    if isinstance(parent, ast.Dict):
-        place = parent.values.index(call)
-        key = parent.keys[place]
-        return str(key.value) if isinstance(key, ast.Constant) else ""
-    return ""
-
-
-def _find_counterpart(name: str, others: dict[str, ast.Call]) -> str | None:
-    """Return the transform of the other part of the data: `train_tf` for `val_tf`."""
-    mine, theirs = (EVALUATED, TRAINED)
-    if TRAINED.search(name):
-        mine, theirs = TRAINED, EVALUATED
-    if not mine.search(name):
-        return None
-    return next((other for other in others if theirs.search(other)), None)

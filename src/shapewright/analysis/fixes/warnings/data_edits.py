@@ -239,7 +239,7 @@ def suggest_normalize(
         norms = [
             item
             for item in (_list_transforms(other[1]) if other is not None else [])
-            if get_called_name(item) == "Normalize"
+            if "normali" in text.written(item).lower()
         ]
         if other is not None and norms and items:
             new = other[0].written(norms[0])
@@ -249,8 +249,10 @@ def suggest_normalize(
 
 def _list_transforms(node: ast.AST) -> list[ast.expr]:
     """Return the transforms in a `Compose`."""
-    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    return first.elts if isinstance(first, ast.List) else []
+    items = node.args if isinstance(node, ast.Call) else []
+    if len(items) == 1 and isinstance(items[0], ast.List | ast.Tuple):
+        return items[0].elts
+    return items
 
 
 def suggest_end_of_episode(

@@ -1,0 +1,168 @@
+"""Find data for training and for evaluation that are normalized in one of the two only:
+by the steps of two transforms, in functions of a kind, in an item of a data set.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
+from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import collect_names, get_called_name
+
+NORMALIZING = re.compile(r"normali[sz]e|standardi[sz]e|z_?score|rescale", re.I)
+"""Names of what takes the mean away and divides by the deviation."""
+PREPARING = re.compile(r"transform|prepar|preprocess|augment|pipeline|load|to_", re.I)
+"""Parts of names of functions that prepare samples."""
+COMPOSING = re.compile(r"compose|sequential|pipeline|chain", re.I)
+SCALE = "the model is trained on values of one scale and evaluated on those of another"
+
+
+@looks_for(UNEQUAL_TRANSFORMS)
+def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find transforms of the two parts of the data of which one does not normalize."""
+    for text in scene.program.own_texts():
+        yield from _compare(text, dict(_iter_composed(text)))
+        yield from _compare(text, dict(_iter_functions(text)))
+        yield from _find_training_items(text)
+
+
+def _compare(text: SourceText, transforms: dict[str, ast.AST]) -> Iterator[Finding]:
+    """Yield the transforms that do not normalize though their counterpart does."""
+    normalizing = {n: t for n, t in transforms.items() if _is_normalizing(text, t)}
+    for name, transform in transforms.items():
+        other = None if name in normalizing else _find_counterpart(name, normalizing)
+        if other is None:
+            continue
+        known = _list_steps(transform)
+        more = _list_steps(normalizing[other])
+        making = {step for step in known if NORMALIZING.search(step) is None}
+        if isinstance(transform, ast.Call) and not making & set(more):
+            continue  # nothing shows that both make the same of a sample
+        what = "`Normalize`" if "Normalize" in more else "normalization"
+        yield build_finding(
+            UNEQUAL_TRANSFORMS,
+            f"`{name}` has no {what}, as `{other}` has: {SCALE}",
+            text.span(transform),
+            (text.span(normalizing[other]), f"`{other}` normalizes here"),
+        )
+
+
+def _iter_composed(text: SourceText) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the lists of steps of a file, each with its name or its key."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and COMPOSING.search(get_called_name(node)):
+            name = _find_name(text, node)
+            if name and _list_steps(node):
+                yield name, node
+
+
+def _list_steps(call: ast.AST) -> list[str]:
+    """Return the names of the steps that are passed one by one, or in a list."""
+    items = call.args if isinstance(call, ast.Call) else []
+    if len(items) == 1 and isinstance(items[0], ast.List | ast.Tuple):
+        items = items[0].elts
+    names = []
+    for item in items:
+        whole = item.func if isinstance(item, ast.Call) else item
+        last = whole.attr if isinstance(whole, ast.Attribute) else ""
+        names.append(whole.id if isinstance(whole, ast.Name) else last)
+    return [name for name in names if name]
+
+
+def _find_name(text: SourceText, call: ast.Call) -> str:
+    """Return the name or the key that a transform is given, or the name of the data set
+    that is built with it.
+    """
+    child: ast.AST = call
+    parent = text.parent(call)
+    while isinstance(parent, ast.Call | ast.keyword):
+        child, parent = parent, text.parent(parent)
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        return parent.targets[0].id
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute):
+        return parent.targets[0].attr
+    if isinstance(parent, ast.Dict) and child in parent.values:
+        key = parent.keys[parent.values.index(child)]  # type: ignore[arg-type]
+        return str(key.value) if isinstance(key, ast.Constant) else ""
+    return ""
+
+
+def _iter_functions(text: SourceText) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the functions of a file that prepare samples and return them."""
+    for _, function in text.functions():
+        prepares = PREPARING.search(function.name) is not None
+        if prepares and any(isinstance(n, ast.Return) for n in ast.walk(function)):
+            yield function.name, function
+
+
+def _is_normalizing(text: SourceText, transform: ast.AST) -> bool:
+    """Return whether a transform takes a mean away and divides by a deviation, itself or
+    in what it calls of the file's.
+    """
+    steps = _list_steps(transform)
+    nodes: list[ast.AST] = []
+    if not isinstance(transform, ast.Call):
+        nodes = list(ast.walk(transform))
+        steps = [get_called_name(n) for n in nodes if isinstance(n, ast.Call)]
+    for node in text.nodes:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in steps:
+            nodes += ast.walk(node)
+    return any(map(NORMALIZING.search, steps)) or any(map(_normalizes, nodes))
+
+
+def _normalizes(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        left = node.left
+        return isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub)
+    name = get_called_name(node) if isinstance(node, ast.Call) else ""
+    return NORMALIZING.search(name) is not None or "scale" in name.lower().split("_")
+
+
+def _find_counterpart(name: str, others: dict[str, ast.AST]) -> str | None:
+    """Return the transform of the other part of the data: `train_tf` for `val_tf`."""
+    mine, theirs = (EVALUATED, TRAINED)
+    if TRAINED.search(name):
+        mine, theirs = TRAINED, EVALUATED
+    if not mine.search(name):
+        return None
+    alike = [other for other in others if theirs.search(other)]
+    rest = mine.sub("", name).strip("_")
+    same = [other for other in alike if theirs.sub("", other).strip("_") == rest]
+    return next(iter(same or alike), None)
+
+
+def _find_training_items(text: SourceText) -> Iterator[Finding]:
+    """Yield what an item of a data set gets in training only."""
+    for _, function in text.functions("__getitem__"):
+        for node in ast.walk(function):
+            if not isinstance(node, ast.If) or node.orelse:
+                continue
+            names = " ".join(
+                [*collect_names(node.test)]
+                + [n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)]
+                + [
+                    n.value
+                    for n in ast.walk(node.test)
+                    if isinstance(n, ast.Constant) and isinstance(n.value, str)
+                ]
+            )
+            is_negated = isinstance(node.test, ast.UnaryOp)
+            for statement in () if is_negated else node.body:
+                is_normal = any(map(_normalizes, ast.walk(statement)))
+                if is_normal and any(map(TRAINED.search, names.split())):
+                    yield build_finding(
+                        UNEQUAL_TRANSFORMS,
+                        f"samples are normalized where `{text.line_of(node.test)}`"
+                        f" holds, and nowhere else: {SCALE}",
+                        text.span(statement),
+                        (text.span(node.test), "only then"),
+                    )
