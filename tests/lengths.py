@@ -15,6 +15,11 @@ from zlib import crc32
 import pytest
 
 PARTS = {
+    "rehearsing/test_model_outputs.py::"
+    "test_the_values_are_taken_in_place_of_the_keys": 5,
+    "rehearsing/test_wrapped_modules.py::test_the_module_inside_is_named": 3,
+    "rehearsing/test_flattened_channels.py::test_rows_of_pixels_are_found": 4,
+    "rehearsing/test_sampler_epochs.py::test_a_sampler_without_an_epoch_is_found": 3,
     "memory/test_kernel_scratch.py::test_a_recurrent_layer_keeps_what_cudnn_keeps": 10,
     "rehearsing/test_collated_lists.py::test_the_list_is_the_cause": 3,
     "memory/test_autocast.py::test_a_training_step_under_autocast": 8,
@@ -279,6 +284,22 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "rehearsing/test_absent_data.py::test_items_of_a_class_of_ones_own_are_its_own",
+    "rehearsing/test_absent_data.py::test_an_error_shows_on_a_stand_in",
+    "rehearsing/test_absent_data.py::test_files_of_annotated_pictures_and_of_points",
+    "rehearsing/test_other_settings_of_training.py::"
+    "test_numpy_reads_a_leaf_where_no_gradients_are_recorded",
+    "rehearsals/test_fixtures.py::test_data_is_read_through_stand_ins",
+    "house/test_contributing.py::test_a_package_that_is_not_installed",
+    "rehearsing/test_function.py::"
+    "test_gradients_of_a_live_model_come_again_after_they_were_cleared",
+    "rehearsing/test_gradients.py::test_a_block_that_is_computed_again_may_end_early",
+    "rehearsing/test_own_packages.py::"
+    "test_an_endless_loop_elsewhere_ends_and_its_conditions_are_met",
+    "rehearsing/test_parameter_groups.py::"
+    "test_a_layer_is_left_out_of_the_group_of_its_model",
+    "rehearsing/test_parameter_groups.py::test_the_group_that_was_added_is_shown",
+    "memory/test_what_if.py::test_accumulation_is_that_of_a_real_step",
     "memory/test_full_devices.py::test_sentences_are_wrapped_to_the_width",
     "memory/test_full_devices.py::"
     "test_a_loop_that_is_full_in_a_turn_that_ran_has_no_room",

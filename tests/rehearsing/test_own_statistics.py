@@ -9,10 +9,12 @@ import pytest
 from tests.rehearsing.rehearsed import rehearsed
 
 SCRIPT = """\
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
+array = np.random.rand(60, 6)
 table, truths = torch.rand(60, 6), torch.rand(60, 1)
 model = nn.Linear(6, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -30,6 +32,34 @@ class Table(Dataset):
 
     def __getitem__(self, i):
         return self.rows[i], self.rows[i, :1]
+
+
+class Frame(Dataset):
+    def __init__(self, part):
+        raw = np.asarray(part, dtype=np.float32)
+        low, high = raw.min(axis=0), raw.max(axis=0)
+        self.rows = torch.from_numpy((raw - low) / (high - low))
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i], self.rows[i, :1]
+
+
+def z_score(values):
+    mean = values.mean(axis=0, keepdims=True)
+    return (values - mean) / values.std(axis=0, keepdims=True)
+
+
+def z_score_rows(values):
+    mean = values.mean(axis=1, keepdims=True)
+    return (values - mean) / values.std(axis=1, keepdims=True)
+
+
+def as_set(values):
+    values = torch.from_numpy(values.astype(np.float32))
+    return TensorDataset(values, values[:, :1])
 
 
 def scale(rows):
@@ -53,6 +83,10 @@ WRONG = {
         "order = torch.randperm(60)\n"
         "train = TensorDataset(scale(table[order[:40]]), truths[order[:40]])\n"
         "test = TensorDataset(scale(table[order[40:]]), truths[order[40:]])",
+    "a class of arrays": "train, test = Frame(array[:40]), Frame(array[40:])",
+    "a function of arrays":
+        "train, test = np.split(array, [40])\ntrain = as_set(z_score(train))\n"
+        "test = as_set(z_score(test))",
     "three parts":
         "a, b, c = table.split([30, 15, 15])\n"
         "a = (a - a.mean(0)) / a.std(0)\nb = (b - b.mean(0)) / b.std(0)\n"
@@ -69,6 +103,14 @@ RIGHT = {
         "parts = [scale(table[i:i + 10]) for i in range(0, 60, 10)]\n"
         "train = TensorDataset(torch.cat(parts[:4]), truths[:40])\n"
         "test = TensorDataset(torch.cat(parts[4:]), truths[40:])",
+    "each row of arrays":
+        "train, test = np.split(array, [40])\n"
+        "train, test = as_set(z_score_rows(train)), as_set(z_score_rows(test))",
+    "arrays from elsewhere":
+        "other = np.random.rand(20, 6)\ntrain, test = Frame(array), Frame(other)",
+    "stations of one table":
+        "whole = np.concatenate([z_score(array[:30]), z_score(array[30:])])\n"
+        "train, test = as_set(whole[:40]), as_set(whole[40:])",
     "each row":
         "a, b = table[:40], table[40:]\n"
         "a = (a - a.mean(1, keepdim=True)) / a.std(1, keepdim=True)\n"

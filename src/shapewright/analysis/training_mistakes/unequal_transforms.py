@@ -105,8 +105,8 @@ def _iter_functions(text: SourceText) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _is_normalizing(text: SourceText, transform: ast.AST) -> bool:
-    """Return whether a transform takes a mean away and divides by a deviation, itself or
-    in what it calls of the file's.
+    """Return whether a transform takes a mean away and divides by a deviation, in what
+    it calls of the file's too.
     """
     steps = _list_steps(transform)
     nodes: list[ast.AST] = []
