@@ -122,12 +122,40 @@ WRONG = {
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\n"
         "guesses, _ = predict(loader)\n"
         "table = dict(zip(rows.names, guesses.tolist()))"),
+    "a loader of a function": ("shuffled-order",
+        TRAIN + "def make(data):\n"
+        "    return DataLoader(data, 10, shuffle=True)\n\n\n"
+        "kept = []\nfor x, _ in make(rows):\n"
+        "    kept.extend(model(x).argmax(1).tolist())\n"
+        "table = dict(zip(rows.names, kept))"),
+    "joined in an expression": ("shuffled-order",
+        TRAIN + "def collect(loader):\n"
+        "    return torch.cat([model(x).argmax(1) for x, _ in loader])\n\n\n"
+        "def score(found, labels):\n"
+        "    return (found == labels).float().mean()\n\n\n"
+        "loader = DataLoader(rows, 10, shuffle=True)\nfound = collect(loader)\n"
+        "print(score(found, rows.targets))"),
     "compared truths": ("shuffled-order",
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\nkept = []\n"
         "for x, _ in loader:\n    kept.extend(model(x).argmax(1).tolist())\n"
         "right = (torch.tensor(kept) == loader.dataset.targets).sum()"),
 }  # fmt: skip
 RIGHT = {
+    "joined in order":
+        TRAIN + "def collect(loader):\n"
+        "    return torch.cat([model(x).argmax(1) for x, _ in loader])\n\n\n"
+        "def score(found, labels):\n"
+        "    return (found == labels).float().mean()\n\n\n"
+        "fit(DataLoader(rows, 10, shuffle=True))\n"
+        "found = collect(DataLoader(rows, 10))\n"
+        "print(score(found, rows.targets))",
+    "counted with the classes":
+        TRAIN + "def collect(loader):\n"
+        "    return torch.cat([model(x).argmax(1) for x, _ in loader])\n\n\n"
+        "def count(found, names):\n"
+        "    return dict(zip(names, torch.bincount(found, minlength=3).tolist()))\n\n\n"
+        "loader = DataLoader(rows, 10, shuffle=True)\nfound = collect(loader)\n"
+        "print(count(found, rows.classes))",
     "one permutation":
         "order = torch.randperm(40)\n"
         "fit(DataLoader(TensorDataset(inputs[order], labels[order]), 10))",

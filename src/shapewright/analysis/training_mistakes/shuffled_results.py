@@ -71,7 +71,7 @@ def find_shuffled_results(scene: RehearsalContext) -> Iterator[Finding]:
                     text.span(pass_over),
                     (scene.span(met.other, "DataLoader"), SHUFFLED),
                 )
-        for loop in text.for_loops(met.place[1]) if loader is not None else ():
+        for loop in _iter_loops(text, met.place[1]) if loader is not None else ():
             assert loader is not None
             for results, scope in _find_results(text, loop, loader):
                 for node, words in _find_meetings(text, scope, results, loader):
@@ -86,6 +86,14 @@ def find_shuffled_results(scene: RehearsalContext) -> Iterator[Finding]:
                         (scene.span(met.other, "DataLoader"), SHUFFLED),
                         (text.span(loop.iter), "the results are collected here"),
                     )
+
+
+def _iter_loops(text: SourceText, line: int) -> Iterator[ast.For | ast.comprehension]:
+    """Yield the loops on a line, those inside expressions too."""
+    yield from text.for_loops(line)
+    for node in text.near(line):
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            yield node.generators[0]
 
 
 def _find_unlabelled(text: SourceText, line: int) -> Iterator[ast.expr]:
@@ -136,6 +144,8 @@ def _find_loader(scene: RehearsalContext, place: tuple[str, int]) -> _Loader | N
         dataset = node.args[0] if node.args else words.get("dataset")
         assert text is not None
         statement = text.statement_of(node)
+        if isinstance(statement, ast.Return) and statement.value is node:
+            return _find_built_loader(text, node, dataset)
         if not isinstance(statement, ast.Assign) or statement.value is not node:
             return None
         names = frozenset(text.written(target) for target in statement.targets)
@@ -144,25 +154,62 @@ def _find_loader(scene: RehearsalContext, place: tuple[str, int]) -> _Loader | N
     return None
 
 
+def _find_built_loader(
+    text: SourceText, node: ast.Call, dataset: ast.expr | None
+) -> _Loader | None:
+    """Return the loader that a function builds of an argument and returns, as its only
+    data set is passed: `self.loader(test_set)`.
+    """
+    function = text.around(node, ast.FunctionDef)
+    if function is None or not isinstance(dataset, ast.Name):
+        return None
+    place = _get_place(function, dataset.id)
+    calls = [
+        call
+        for call in text.nodes
+        if isinstance(call, ast.Call) and get_called_name(call) == function.name
+    ]
+    names = [
+        get_dotted_name(call.args[place])
+        for call in calls
+        if place is not None and len(call.args) > place
+    ]
+    if not names or len(names) != len(calls) or len(set(names)) > 1:
+        return None
+    called = {text.written(call) for call in calls}
+    for call in calls:
+        statement = text.statement_of(call)
+        if isinstance(statement, ast.Assign) and statement.value is call:
+            called |= {text.written(target) for target in statement.targets}
+    return _Loader(frozenset(called), names[0])
+
+
 def _find_results(
-    text: SourceText, loop: ast.For, loader: _Loader
+    text: SourceText, loop: ast.For | ast.comprehension, loader: _Loader
 ) -> Iterator[tuple[set[str], ast.AST]]:
     """Yield names of what a loop collects in its order, each with the scope that has
     them: that of the loop, or one that calls its function with the loader.
     """
-    kept = {name for node in ast.walk(loop) for name in [_get_kept(node)] if name}
+    statement = loop if isinstance(loop, ast.For) else text.around(loop, ast.stmt)
     function = text.around(loop, ast.FunctionDef)
     scope: ast.AST | None = function or text.tree
-    if not kept or scope is None:
+    if statement is None or scope is None:
         return
-    looped = _get_looped(loop)
+    collects = not isinstance(loop, ast.For)
+    kept = {name for node in ast.walk(statement) for name in [_get_kept(node)] if name}
+    if collects and isinstance(statement, ast.Assign):
+        kept = _get_joined(statement.targets[0], statement.value, loop)
+    if not kept and not collects:
+        return
+    kept = _follow(scope, kept, statement)
+    looped = _get_looped(text, loop, loader)
     place = _get_place(function, looped) if function is not None else None
     if function is None or place is None:
         if looped in loader.names:
-            yield _follow(scope, kept, loop), scope
+            yield kept, scope
         return
-    kept = _follow(function, kept, loop)
     returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
+    is_direct = isinstance(statement, ast.Return) and collects
     for call in text.nodes:
         if not isinstance(call, ast.Call) or get_called_name(call) != function.name:
             continue
@@ -171,14 +218,36 @@ def _find_results(
         if not loaders or text.written(loaders[0]) not in loader.names:
             continue
         around = text.around(call, ast.FunctionDef) or text.tree
-        statement = text.statement_of(call)
+        caller = text.statement_of(call)
         if around is None or len(returned) != 1 or returned[0] is None:
             continue
-        if not isinstance(statement, ast.Assign) or statement.value is not call:
+        if not isinstance(caller, ast.Assign) or caller.value is not call:
             continue
-        names = _get_assigned(statement.targets[0], returned[0], kept)
+        names = (
+            _get_joined(caller.targets[0], returned[0], loop)
+            if is_direct
+            else _get_assigned(caller.targets[0], returned[0], kept)
+        )
         if names:
-            yield _follow(around, names, statement), around
+            yield _follow(around, names, caller), around
+
+
+def _get_joined(target: ast.expr, value: ast.expr, loop: ast.AST) -> set[str]:
+    """Return the name that is assigned what a comprehension collects, if each turn adds
+    its rows behind those before.
+    """
+    while isinstance(value, ast.Call) and get_called_name(value) in SAME_ORDER:
+        owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+        inside = [
+            part
+            for part in (owner, *value.args[:1])
+            if part is not None and any(node is loop for node in ast.walk(part))
+        ]
+        if not inside:
+            return set()
+        value = inside[0]
+    is_list = isinstance(value, ast.ListComp | ast.GeneratorExp)
+    return _list_names(target) if is_list else set()
 
 
 def _get_kept(node: ast.AST) -> str:
@@ -189,10 +258,14 @@ def _get_kept(node: ast.AST) -> str:
     return owner.id if isinstance(owner, ast.Name) else ""
 
 
-def _get_looped(loop: ast.For) -> str:
+def _get_looped(
+    text: SourceText, loop: ast.For | ast.comprehension, loader: _Loader
+) -> str:
     """Return the name of what a loop goes through: `x` of `enumerate(tqdm(x))`."""
     node: ast.expr = loop.iter
     while isinstance(node, ast.Call) and node.args:
+        if text.written(node) in loader.names:
+            return text.written(node)
         node = node.args[0]
     return get_dotted_name(node)
 
@@ -262,11 +335,14 @@ def _find_meetings(
     """Yield the expressions in which results meet what the data set has in order."""
     for node in ast.walk(scope):
         sides: list[ast.expr] = []
+        is_known = True
         if isinstance(node, ast.Call):
             name = get_called_name(node)
             is_metric = name.endswith(METRICS) or name in METRICS
+            is_own = bool(text.functions(name)) and len(node.args) > 1
+            is_known = not is_own
             is_table = name == "DataFrame" and node.args
-            if name == "zip" or is_metric:
+            if name == "zip" or is_metric or is_own:
                 sides = list(node.args)
             elif is_table and isinstance(node.args[0], ast.Dict):
                 sides = list(node.args[0].values)
@@ -276,7 +352,7 @@ def _find_meetings(
             sides = [node.left, *node.comparators]
         own = [side for side in sides if _is_in_order(side, results)]
         other = [side for side in sides if _is_of_data_set(side, loader)]
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Compare) or not is_known:
             other = [side for side in other if TRUTHS.search(_get_attribute(side))]
         if own and other and isinstance(node, ast.expr):
             words = f"`{text.line_of(own[0])}`", f"`{text.line_of(other[0])}`"

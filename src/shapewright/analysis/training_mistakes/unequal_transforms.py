@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
@@ -35,7 +35,9 @@ def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
         yield from _find_training_items(text)
 
 
-def _compare(text: SourceText, transforms: dict[str, ast.AST]) -> Iterator[Finding]:
+def _compare(
+    text: SourceText, transforms: Mapping[str, ast.expr | ast.stmt]
+) -> Iterator[Finding]:
     """Yield the transforms that do not normalize though their counterpart does."""
     normalizing = {n: t for n, t in transforms.items() if _is_normalizing(text, t)}
     for name, transform in transforms.items():
@@ -56,7 +58,7 @@ def _compare(text: SourceText, transforms: dict[str, ast.AST]) -> Iterator[Findi
         )
 
 
-def _iter_composed(text: SourceText) -> Iterator[tuple[str, ast.AST]]:
+def _iter_composed(text: SourceText) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
     """Yield the lists of steps of a file, each with its name or its key."""
     for node in text.nodes:
         if isinstance(node, ast.Call) and COMPOSING.search(get_called_name(node)):
@@ -91,12 +93,12 @@ def _find_name(text: SourceText, call: ast.Call) -> str:
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute):
         return parent.targets[0].attr
     if isinstance(parent, ast.Dict) and child in parent.values:
-        key = parent.keys[parent.values.index(child)]  # type: ignore[arg-type]
+        key = parent.keys[parent.values.index(child)]
         return str(key.value) if isinstance(key, ast.Constant) else ""
     return ""
 
 
-def _iter_functions(text: SourceText) -> Iterator[tuple[str, ast.AST]]:
+def _iter_functions(text: SourceText) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
     """Yield the functions of a file that prepare samples and return them."""
     for _, function in text.functions():
         prepares = PREPARING.search(function.name) is not None
@@ -127,7 +129,7 @@ def _normalizes(node: ast.AST) -> bool:
     return NORMALIZING.search(name) is not None or "scale" in name.lower().split("_")
 
 
-def _find_counterpart(name: str, others: dict[str, ast.AST]) -> str | None:
+def _find_counterpart(name: str, others: Mapping[str, ast.AST]) -> str | None:
     """Return the transform of the other part of the data: `train_tf` for `val_tf`."""
     mine, theirs = (EVALUATED, TRAINED)
     if TRAINED.search(name):
