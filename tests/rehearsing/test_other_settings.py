@@ -18,6 +18,33 @@ FOUND: dict[str, list[str]] = json.loads((SETTINGS / "found.json").read_text("ut
 """The programs whose code is reported, with the libraries that each needs."""
 
 QUIET = {
+    "a quantile in two parts": """
+output, value, q = model(x).mean((1, 2)), torch.randn(16), 0.9
+over, under = F.relu(output - value), F.relu(value - output)
+loss = (q * under + (1 - q) * over).mean()
+""",
+    "weights of both sides": """
+output, value = model(x).mean((1, 2)), torch.randn(16)
+loss = (0.1 * F.relu(output - value) + 0.9 * F.relu(value - output)).mean()
+""",
+    "states that are copied": """
+state, kept = torch.zeros(8), [torch.zeros(8)]
+for _ in range(6):
+    state.add_(1)
+    kept.append(state.clone())
+loss = model(x).pow(2).mean() + torch.stack(kept).mean()
+""",
+    "a world without an end": """
+def sample():
+    return tuple(torch.rand(16, 8) for _ in range(5))
+
+def update(gamma=0.9):
+    states, actions, rewards, later, _ = sample()
+    target = rewards + gamma * later
+    return (model(states[:, None]).mean(1) - target.detach()).pow(2).mean()
+
+loss = update()
+""",
     "correlation of features": """
 z = model(x).mean(1)
 z = z / z.norm(dim=0, keepdim=True)

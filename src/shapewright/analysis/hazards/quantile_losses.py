@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import find_base
+from shapewright.analysis.hazards.loss_terms import SUMS, find_base
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import QUANTILES_SWAPPED, looks_for
 from shapewright.findings.finding import Finding
@@ -14,6 +15,10 @@ from shapewright.record.ops import Fact
 
 LARGER = frozenset({"maximum", "max", "where"})
 PRODUCTS = frozenset({"*", "mul", "multiply"})
+
+POSITIVE_PARTS = frozenset({"relu", "clamp", "clamp_min", "clip"})
+COMPLEMENT = re.compile(r"\b1(\.0*)?\s*-\s*\w")
+"""`1 - q`, as it is written."""
 SUBTRACTING = operators_with("subtracts")
 
 
@@ -22,6 +27,7 @@ def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
     """Find `max(q * e, (q - 1) * e)` where `e` is the prediction minus the target."""
     seen: set[object] = set()
     yield from _find_swapped_slopes(scene)
+    yield from _find_swapped_parts(scene)
     for call in scene.calls:
         if call.name not in LARGER or call.op.span is None or call.op.span in seen:
             continue
@@ -85,6 +91,63 @@ def _find_swapped_slopes(scene: HazardContext) -> Iterator[Finding]:
                 yield scene.finding(
                     QUANTILES_SWAPPED, error.op, SWAPPED, (slope.op, where)
                 )
+
+
+def _find_swapped_parts(scene: HazardContext) -> Iterator[Finding]:
+    """Find `q * relu(e) + (1 - q) * relu(-e)` of such an error."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in SUMS or len(call.op.inputs) != 2:
+            continue
+        parts = [_get_weighted_part(scene, fact) for fact in call.op.inputs]
+        if None in parts or call.op.span in seen:
+            continue
+        rest, error = next((part for part in parts if part and part[0]), (None, None))
+        weighted = next((part for part in parts if part and not part[0]), None)
+        if rest is None or error is None or weighted is None:
+            continue
+        if _is_of_prediction(weighted[1]) and _is_of_target(error):
+            seen.add(call.op.span)
+            where = "the part below is weighted by 1 - q here"
+            yield scene.finding(
+                QUANTILES_SWAPPED, weighted[1].op, SWAPPED, (call.op, where)
+            )
+
+
+def _get_weighted_part(
+    scene: HazardContext, fact: Fact
+) -> tuple[bool, OperatorCall] | None:
+    """Return the difference whose positive part is weighted, and whether `1 - q` is its
+    weight.
+    """
+    product = scene.maker(fact)
+    while product is not None and product.name in ("mean", "sum"):
+        product = scene.maker(product.op.inputs[0])
+    if product is None or product.name not in PRODUCTS or product.op.span is None:
+        return None
+    for factor in product.op.inputs:
+        positive = scene.maker(factor)
+        if positive is None or positive.name not in POSITIVE_PARTS:
+            continue
+        least = positive.given(1, "min")
+        if positive.name.startswith("clamp") and least not in (0, 0.0):
+            continue
+        difference = scene.maker(positive.op.inputs[0])
+        place = scene.program.node(product.op.span)
+        if difference is not None and place is not None:
+            written = place[0].line_of(place[1])
+            return COMPLEMENT.search(written) is not None, difference
+    return None
+
+
+def _is_of_target(difference: OperatorCall) -> bool:
+    """Return whether a difference takes the prediction from the target."""
+    if difference.name not in SUBTRACTING or len(difference.op.inputs) != 2:
+        return False
+    first, second = difference.op.inputs
+    if difference.op.function.endswith("rsub"):
+        first, second = second, first
+    return second.requires_grad and not first.requires_grad
 
 
 def _has_slopes(scene: HazardContext, slope: OperatorCall) -> bool:

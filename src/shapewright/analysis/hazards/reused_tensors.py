@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
@@ -27,15 +28,21 @@ def find_reused_tensors(scene: HazardContext) -> Iterator[Finding]:
         inputs = call.op.inputs
         if call.name not in JOINS or len(inputs) < LEAST or call.op.span is None:
             continue
-        places = {(fact.storage, fact.storage_offset, fact.shape) for fact in inputs}
-        if len(places) > 1 or _is_repeated_on_purpose(scene, call):
+        places = Counter(
+            (fact.storage, fact.storage_offset, fact.shape) for fact in inputs
+        )
+        (place, count), *others = places.most_common()
+        is_first_apart = sum(other for _, other in others) == 1  # the initial state
+        if others and not (is_first_apart and count >= LEAST):
             continue
-        write = _find_repeated_write(scene, call)
+        if _is_repeated_on_purpose(scene, call):
+            continue
+        write = _find_repeated_write(scene, call, place[0])
         if write is None or write.span in seen:
             continue
         seen.add(write.span)
         message = (
-            f"this writes into a tensor that is kept in a list: all {len(inputs)} that"
+            f"this writes into a tensor that is kept in a list: all {count} that"
             f" `{call.name}` joins are this one tensor, with its last values"
         )
         yield scene.finding(
@@ -43,9 +50,10 @@ def find_reused_tensors(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
-def _find_repeated_write(scene: HazardContext, call: OperatorCall) -> Op | None:
+def _find_repeated_write(
+    scene: HazardContext, call: OperatorCall, storage: int
+) -> Op | None:
     """Return the last write to what a call joins, of a line that wrote it before."""
-    storage = call.op.inputs[0].storage
     counts: dict[object, int] = {}
     last = None
     for op in scene.program.trace.ops[: call.op.index]:

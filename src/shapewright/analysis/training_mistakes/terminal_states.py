@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import TERMINAL_IGNORED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import Function, SourceText
+from shapewright.program.syntax_nodes import get_called_name
 
 ENDED = re.compile(
     r"(batch_|b_)?(dones?|terminals?|terminated|terminations?)(_batch|_b)?"
@@ -29,20 +30,20 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
         if "backward" not in text.text:
             continue
         for _, function in text.functions():
-            flag = _find_unread_flag(function)
-            product = _find_discounted(text, function) if flag is not None else None
+            flag = _find_unread_flag(text, function)
+            product = _find_target(text, function) if flag is not None else None
             if flag is None or product is None:
                 continue
             yield build_finding(
                 TERMINAL_IGNORED,
-                f"`{flag.id}` is read by nothing: this adds the value of a state behind"
-                " the end of an episode",
+                "what says that an episode has ended is read by nothing: this adds the"
+                " value of a state behind the end",
                 text.span(product),
                 (text.span(flag), f"`{flag.id}` is sampled here"),
             )
 
 
-def _find_unread_flag(function: Function) -> ast.Name | None:
+def _find_unread_flag(text: SourceText, function: Function) -> ast.Name | None:
     """Return the flag of ended episodes that a function unpacks and does not read."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
@@ -50,11 +51,44 @@ def _find_unread_flag(function: Function) -> ast.Name | None:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if not isinstance(target, ast.Tuple) or len(target.elts) < FEWEST:
             continue
-        for item in target.elts:
-            is_flag = isinstance(item, ast.Name) and ENDED.fullmatch(item.id)
-            if isinstance(item, ast.Name) and is_flag and item.id not in read:
+        for at, item in enumerate(target.elts):
+            if not isinstance(item, ast.Name) or item.id in read:
+                continue
+            name = item.id.strip("_") or _find_stored_name(text, len(target.elts), at)
+            if ENDED.fullmatch(name):
                 return item
     return None
+
+
+def _find_stored_name(text: SourceText, count: int, at: int) -> str:
+    """Return the name of what a program stores at a place of tuples of so many."""
+    for node in text.nodes:
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
+            parts = node.elts
+        elif isinstance(node, ast.Call) and not node.keywords:
+            parts = node.args
+        if len(parts) != count:
+            continue
+        names = [name.id for name in ast.walk(parts[at]) if isinstance(name, ast.Name)]
+        ended = [name for name in names if ENDED.fullmatch(name)]
+        if ended:
+            return ended[0]
+    return ""
+
+
+def _find_target(text: SourceText, function: Function) -> ast.BinOp | None:
+    """Return the discounted value of a function, or of one of its class or file that it
+    calls.
+    """
+    product = _find_discounted(text, function)
+    for node in ast.walk(function) if product is None else ():
+        name = get_called_name(node) if isinstance(node, ast.Call) else ""
+        for _, other in text.functions(name) if name else ():
+            reads = {n.id for n in ast.walk(other) if isinstance(n, ast.Name)}
+            if not any(ENDED.fullmatch(part) for part in reads):
+                product = product or _find_discounted(text, other)
+    return product
 
 
 FEWEST = 4

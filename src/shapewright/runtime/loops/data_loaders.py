@@ -157,6 +157,8 @@ class _Batches(LoaderPass):
         picks = self.plan[index]
         with self.keep_values():
             if self.loader.batch_sampler is None:
+                if isinstance(picks, list | tuple):
+                    self.length = len(picks)  # a batch that the data set makes
                 with self.claim_worker():
                     item = self.dataset[picks]
                 return self.loader.collate_fn(item)
@@ -234,7 +236,7 @@ class _Batches(LoaderPass):
             self.node.total = self.total
         self.node.turns[self.at] = None
         self.node.shapes.setdefault(_describe_batch(self.stage, batch))
-        if self.loader.batch_size is not None or self.loader.batch_sampler is not None:
+        if self.length:
             for tensor in nests.collect_tensors((batch,)):
                 info = self.stage.engine.info(tensor)
                 if info.meta.shape and info.meta.shape[0] == self.length:
