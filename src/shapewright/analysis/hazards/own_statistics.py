@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import find_ancestors, iter_losses
+from shapewright.analysis.hazards.table_statistics import find_own_table_statistics
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import find_reduced_dims
 from shapewright.findings.codes import OWN_STATISTICS, looks_for
@@ -46,6 +47,7 @@ def find_own_statistics(scene: HazardContext) -> Iterator[Finding]:
     """Find rows for a test that are standardized by themselves, beside those of the
     same table that are trained on.
     """
+    yield from find_own_table_statistics(scene.program)
     parts: dict[int, dict[object, _Part]] = {}
     for call in scene.calls:
         if call.name in DIFFERENCES and _is_standardized(scene, call):

@@ -16,7 +16,7 @@ from shapewright.record.ops import Fact
 LARGER = frozenset({"maximum", "max", "where"})
 PRODUCTS = frozenset({"*", "mul", "multiply"})
 
-POSITIVE_PARTS = frozenset({"relu", "clamp", "clamp_min", "clip"})
+POSITIVE_PARTS = operators_with("clamps") | {"relu", "clamp_min"}
 COMPLEMENT = re.compile(r"\b1(\.0*)?\s*-\s*\w")
 """`1 - q`, as it is written."""
 SUBTRACTING = operators_with("subtracts")

@@ -44,7 +44,6 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import (
     shuffled_results as shuffled_results,
 )
-from shapewright.analysis.training_mistakes import table_statistics as table_statistics
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
 from shapewright.analysis.training_mistakes import (
     unequal_transforms as unequal_transforms,

@@ -21,6 +21,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
+    get_dotted_name,
     iter_assignments,
 )
 
@@ -106,7 +107,11 @@ def _find_same_calls(
         name = text.written(target) if target is not None else ""
         own = [text.written(argument) for argument in call.args]
         name = name or (own[0] if own else "")
-        if own and (target is None or name in returned) and _draws(text, call):
+        if (
+            own
+            and (target is None or name in returned)
+            and _is_moved_by_draw(text, call)
+        ):
             calls.setdefault(text.written(call.func), []).append((call, name, own[0]))
     for same in calls.values():
         for (first, name, data), (second, other, more) in pairwise(same):
@@ -132,14 +137,17 @@ def _iter_results(function: ast.AST) -> Iterator[tuple[ast.expr | None, ast.Call
                 yield name, result
 
 
-def _draws(text: SourceText, call: ast.Call) -> bool:
+def _is_moved_by_draw(text: SourceText, call: ast.Call) -> bool:
     """Return whether a call moves pixels by a draw of its own: a function of the file,
     or a transform of a class that does so.
     """
     name = get_called_name(call)
     functions = text.functions(name)
     if functions:
-        return any(_moves_by_draw(function) for _, function in functions)
+        return any(_is_drawing(function) for _, function in functions)
+    owner = get_dotted_name(call.func).rpartition(".")[0]
+    if owner and not owner.startswith("self"):
+        return False  # of a library
     if not any(word in name.lower() for word in (*TURNS, "transform", "aug", "turn")):
         return False
     return any(
@@ -151,13 +159,13 @@ def _draws(text: SourceText, call: ast.Call) -> bool:
         or (
             isinstance(node, ast.FunctionDef)
             and node.name in ("__call__", "forward")
-            and _moves_by_draw(node)
+            and _is_drawing(node)
         )
         for node in text.nodes
     )
 
 
-def _moves_by_draw(function: ast.AST) -> bool:
+def _is_drawing(function: ast.AST) -> bool:
     """Return whether a function draws a number and moves pixels by it."""
     nodes = list(ast.walk(function))
     if any("seed" in get_called_name(node) for node in nodes):

@@ -118,10 +118,10 @@ def _is_normalizing(text: SourceText, transform: ast.AST) -> bool:
     for node in text.nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in steps:
             nodes += ast.walk(node)
-    return any(map(NORMALIZING.search, steps)) or any(map(_normalizes, nodes))
+    return any(map(NORMALIZING.search, steps)) or any(map(_is_normalization, nodes))
 
 
-def _normalizes(node: ast.AST) -> bool:
+def _is_normalization(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         left = node.left
         return isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub)
@@ -159,7 +159,7 @@ def _find_training_items(text: SourceText) -> Iterator[Finding]:
             )
             is_negated = isinstance(node.test, ast.UnaryOp)
             for statement in () if is_negated else node.body:
-                is_normal = any(map(_normalizes, ast.walk(statement)))
+                is_normal = any(map(_is_normalization, ast.walk(statement)))
                 if is_normal and any(map(TRAINED.search, names.split())):
                     yield build_finding(
                         UNEQUAL_TRANSFORMS,

@@ -1,7 +1,7 @@
 """Find parts of one table that a function or a class of the program standardizes, each
 by the statistics of its own rows.
 
-What tensors show is found in `hazards/own_statistics.py`; tables of NumPy and pandas
+What tensors show is found in `own_statistics.py`; tables of NumPy and pandas
 are read here, in the text.
 """
 
@@ -12,12 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shapewright.analysis.training_mistakes.context import (
-    RehearsalContext,
-    build_finding,
-)
-from shapewright.findings.codes import OWN_STATISTICS, looks_for
-from shapewright.findings.finding import Finding
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import OWN_STATISTICS
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
@@ -26,10 +23,8 @@ from shapewright.program.syntax_nodes import (
     iter_assignments,
 )
 
-CENTRES = frozenset({"mean", "nanmean", "min", "amin", "median", "average"})
-JOINS = operators_with("joins_tensors", "concatenates") | {
-    "ConcatDataset", "concat", "vstack", "concatenate",
-}  # fmt: skip
+CENTRES = operators_with("adds_up_elements", "finds_extremes") | {"median"}
+JOINS = operators_with("joins_tensors", "concatenates") | {"ConcatDataset"}
 MOST_PARTS = 3
 """Parts of a table: for training, validation and test."""
 
@@ -45,25 +40,27 @@ class _Scaled:
     argument: str
 
 
-@looks_for(OWN_STATISTICS)
-def find_own_table_statistics(scene: RehearsalContext) -> Iterator[Finding]:
+def find_own_table_statistics(program: Program) -> Iterator[Finding]:
     """Find two calls that standardize the two parts of a table by their own rows."""
-    for text in scene.program.own_texts():
+    for text in program.own_texts():
         for name, scaled in _iter_scaling(text):
             calls = _list_parts(text, name, scaled)
-            if len(calls) > MOST_PARTS or _are_joined(text, calls):
+            if len(calls) > MOST_PARTS or _is_joined_again(text, calls):
                 continue
             for (first, rows), (call, more) in pairwise(calls):
-                if not _are_parts(text, rows, more):
+                if not _is_cut_apart(text, rows, more):
                     continue
-                yield build_finding(
+                yield Finding(
                     OWN_STATISTICS,
+                    "warning",
                     f"`{text.line_of(more)}` is standardized by its own mean and"
                     f" deviation, and `{text.line_of(rows)}` of the same table by its"
                     " own: one value means two things",
                     text.span(call),
-                    (text.span(scaled.division), "each call takes its own here"),
-                    (text.span(first), "the other part"),
+                    related=(
+                        Related(text.span(scaled.division), "each call takes its own"),
+                        Related(text.span(first), "the other part"),
+                    ),
                 )
 
 
@@ -150,7 +147,7 @@ def _list_parts(
     return sorted(calls, key=lambda item: (item[0].lineno, item[0].col_offset))
 
 
-def _are_parts(text: SourceText, rows: ast.expr, other: ast.expr) -> bool:
+def _is_cut_apart(text: SourceText, rows: ast.expr, other: ast.expr) -> bool:
     """Return whether two expressions are the two parts of one table."""
     cuts = [_find_cut(text, part) for part in (rows, other)]
     return None not in cuts and cuts[0] == cuts[1] and ast.dump(rows) != ast.dump(other)
@@ -198,7 +195,7 @@ def _find_slice(rows: ast.expr) -> str | None:
     return f"{table} {ast.unparse(ends[0])}" if len(ends) == 1 else None
 
 
-def _are_joined(text: SourceText, calls: list[tuple[ast.Call, ast.expr]]) -> bool:
+def _is_joined_again(text: SourceText, calls: list[tuple[ast.Call, ast.expr]]) -> bool:
     """Return whether the standardized parts are put together again."""
     names = set[str]()
     for call, _ in calls:
