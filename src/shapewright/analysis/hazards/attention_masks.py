@@ -128,6 +128,13 @@ def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Fin
         return
     back = along - len(user.shape)
     mask, scores = call.dims[at], call.dims[1 - at]
+    if call.name == "where":
+        side = find_true_side(scene, call.op.inputs[0])
+        hides_true = _is_number_hiding(scene, call, 1, "input")
+        if side == ("past" if hides_true else "future"):
+            verb = "hides" if hides_true else "shows"
+            yield _report_reversed_mask(scene, call, 0, verb)
+            return
     if -back > min(len(mask), len(scores)) or not _is_flat(mask, back):
         return
     if get_length(scores[back]) > 1 and not _has_other_mask(scene, call, back):
@@ -147,14 +154,21 @@ def _find_hiding_term(scene: HazardContext, call: OperatorCall) -> int | None:
 
 def _is_side_hidden(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether `where` picks a large negative number on one side of its mask."""
-    for place, name in ((2, "other"), (1, "input")):
-        number = call.given(place, name)
-        if number is None and len(call.op.inputs) > 2:
-            maker = scene.maker(call.op.inputs[place])
-            number = maker.given(1, "fill_value") if maker is not None else None
-        if isinstance(number, int | float) and number <= HIDES:
-            return True
-    return False
+    places = ((2, "other"), (1, "input"))
+    return any(_is_number_hiding(scene, call, *place) for place in places)
+
+
+def _is_number_hiding(
+    scene: HazardContext, call: OperatorCall, place: int, name: str
+) -> bool:
+    """Return whether one side of `where` is a large negative number."""
+    number = call.given(place, name)
+    if number is None and len(call.op.inputs) > 2:
+        maker = scene.maker(call.op.inputs[place])
+        number = maker.given(1, "fill_value") if maker is not None else None
+        if maker is not None and maker.name in ("tensor", "as_tensor"):
+            number = maker.given(0, "data")
+    return isinstance(number, int | float) and number <= HIDES
 
 
 def _check_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
@@ -283,6 +297,9 @@ def _report_reversed_mask(
         if verb == "shows"
         else "`masked_fill` hides where the mask is true"
     )
+    if call.name == "where":
+        kept = "keeps the scores" if verb == "shows" else "hides"
+        reason = f"`where` {kept} where the mask is true"
     return scene.finding(
         MASK_AXIS,
         call.op,

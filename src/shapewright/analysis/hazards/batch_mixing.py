@@ -292,7 +292,10 @@ def _is_per_sample(scene: HazardContext, call: OperatorCall) -> bool:
     ]
     rows_are_samples = bool(call.op.module and scene.program.batches)
     ranks = 2 if rows_are_samples else 3  # else they may be points of one sample
-    return not by and bool(batch) and len(data) > 1 and len(dims) >= ranks
+    several = len(data) > 1 or (
+        rows_are_samples and sum(get_length(dim) > 1 for dim in dims) > 1
+    )
+    return not by and bool(batch) and several and len(dims) >= ranks
 
 
 def _find_extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:

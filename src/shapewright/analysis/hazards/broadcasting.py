@@ -364,6 +364,7 @@ def _report_pair(scene: HazardContext, pair: _Pair) -> Finding:
     )
 
 
+LAYERS = operators_with("gives_logits")
 FARTHEST = 8
 """Calls on the way from an index to the loss."""
 
@@ -392,6 +393,8 @@ def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
             pick = _find_pick(scene, call)
             if pick is not None and (loss or _is_of_other_data(op, *pick)):
                 yield _report_pick(scene, call, *pick)
+            elif pick is None and call.name in WARNING_LOSSES:
+                yield from _report_single_target(scene, call)
 
 
 def _is_of_graph(call: OperatorCall) -> bool:
@@ -403,7 +406,40 @@ def _is_of_graph(call: OperatorCall) -> bool:
 def _is_of_other_data(op: Op, at: int, batch: Axis, index: Op) -> bool:
     """Return whether a sample was taken out of another tensor than it meets."""
     single, whole = op.inputs[at], op.inputs[1 - at]
-    return not single.requires_grad and index.inputs[0].storage != whole.storage
+    is_predicted = single.requires_grad and op.name.rpartition(".")[2] in DIFFERENCES
+    is_predicted = is_predicted and not whole.requires_grad and single.ndim > 1
+    is_data = not single.requires_grad
+    return (is_data or is_predicted) and index.inputs[0].storage != whole.storage
+
+
+def _report_single_target(
+    scene: HazardContext, call: OperatorCall
+) -> Iterator[Finding]:
+    """Yield the finding for a loss between a batch of predictions and a target without
+    a batch dim.
+    """
+    prediction, target = call.op.inputs[:2]
+    if prediction.shape[1:] != target.shape or target.ndim < 2 or target.requires_grad:
+        return
+    count = prediction.shape[0]
+    is_batch = any(
+        layer.name in LAYERS
+        and layer.op.inputs[0].ndim == prediction.ndim
+        and layer.op.inputs[0].shape[0] == count
+        for layer in scene.calls
+        if layer.op.index < call.op.index and layer.op.inputs
+    )
+    if count < 2 or not is_batch:
+        return
+    names = scene.names(call.op)
+    maker = scene.program.producers.get(target.tensor)
+    yield scene.finding(
+        ONE_SAMPLE,
+        call.op,
+        f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares each of the"
+        f" {count} predictions with one target, which has no batch dim",
+        (maker, f"{names[1]} was made here"),
+    )
 
 
 DIFFERENCES = operators_with("subtracts")

@@ -289,9 +289,11 @@ class HazardContext:
 
 
 def _is_sum_of_messages(call: OperatorCall) -> bool:
-    """Return whether a call adds up floats by an index; counts of pairs of labels do
-    not.
+    """Return whether a call adds up floats of rows by an index; counts of pairs of
+    labels do not, nor those within each row.
     """
+    if call.given(1, "dim") not in (0, None):
+        return False
     return call.name in GRAPHS and any(
         fact.shape and fact.dtype.startswith(("float", "bf")) for fact in call.op.inputs
     )

@@ -31,6 +31,7 @@ def find_other_centring(scene: HazardContext) -> Iterator[Finding]:
     """Find `c.t() @ c` of features from which the mean of each sample was taken."""
     seen: set[object] = set()
     for call in scene.calls:
+        yield from _find_maps_of_other_centring(scene, call, seen)
         left = _find_samples(scene, call)
         if left is None:
             continue
@@ -47,6 +48,38 @@ def find_other_centring(scene: HazardContext) -> Iterator[Finding]:
         )
         words = "the product sums over the samples"
         yield scene.finding(CENTRED_AXIS, mean.op, message, (call.op, words))
+
+
+def _find_maps_of_other_centring(
+    scene: HazardContext, call: OperatorCall, seen: set[object]
+) -> Iterator[Finding]:
+    """Yield the finding for `c @ c.mT / n` of maps (N, C, n), each channel of which has
+    the mean of all channels taken from it.
+    """
+    if call.name not in MATRIX_PRODUCTS | {"bmm"} or len(call.op.inputs) != 2:
+        return
+    (left, is_turned), (right, is_right_turned) = (
+        _find_untransposed(scene, fact) for fact in call.op.inputs
+    )
+    if left.tensor != right.tensor or is_turned == is_right_turned or left.ndim != 3:
+        return
+    samples, features = (-2, -1) if is_turned else (-1, -2)
+    count = left.shape[samples]
+    is_covariance = any(
+        user.name in QUOTIENTS and user.given(1) in (count, count - 1)
+        for out in call.op.outputs
+        for user in scene.users.get(out.tensor, ())
+    )
+    mean = _find_mean(scene, left, 3 + features) if is_covariance else None
+    if mean is None or not left.requires_grad or mean.op.span in seen:
+        return
+    seen.add(mean.op.span)
+    message = (
+        f"a covariance of {left.shape[features]} features takes the mean of each over"
+        f" the {count} samples, dim {3 + samples}; this is the mean over the features"
+    )
+    words = "the product sums over the samples"
+    yield scene.finding(CENTRED_AXIS, mean.op, message, (call.op, words))
 
 
 def _find_samples(scene: HazardContext, call: OperatorCall) -> Fact | None:
@@ -83,18 +116,22 @@ def _find_untransposed(scene: HazardContext, fact: Fact) -> tuple[Fact, bool]:
 
 def _find_mean_of_rows(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     """Return the mean over dim 1 that was taken from a matrix, or None."""
+    return _find_mean(scene, fact, 1) if fact.ndim == 2 else None
+
+
+def _find_mean(scene: HazardContext, fact: Fact, at: int) -> OperatorCall | None:
+    """Return the mean over one dim that was taken from a tensor, or None."""
     call = scene.maker(fact)
     if call is None or call.name not in DIFFERENCES or len(call.op.inputs) != 2:
         return None
-    for at in (0, 1):
-        whole, part = call.op.inputs[at], call.op.inputs[1 - at]
+    for whole, part in (call.op.inputs, call.op.inputs[::-1]):
         mean = scene.maker(find_base(scene, part, {"[]"}))
         reduction = "mean"
         if mean is not None and mean.name in QUOTIENTS and len(mean.op.inputs) == 1:
-            is_count = mean.given(1) == whole.shape[-1]
+            is_count = mean.given(1) == whole.shape[at]
             mean = scene.maker(mean.op.inputs[0]) if is_count else None
             reduction = "sum"
-        if mean is None or mean.name != reduction or len(whole.shape) != 2:
+        if mean is None or mean.name != reduction or whole.shape != fact.shape:
             continue
         if mean.op.inputs[0].tensor != whole.tensor:
             continue
@@ -103,6 +140,6 @@ def _find_mean_of_rows(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         is_centred = maker is not None and (
             maker.name in DIFFERENCES or maker.name == "batch_norm"
         )
-        if gone is not None and list(gone) == [1] and not is_centred:
+        if gone is not None and list(gone) == [at] and not is_centred:
             return mean
     return None

@@ -23,6 +23,7 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.ops import Fact
 
 PRODUCTS = operators_with("is_product") | {"@"}
+CONVOLUTIONS = operators_with("is_convolution")
 DRAWN = operators_with("is_random", "leaves_values_unset") | {
     "Tensor", "FloatTensor", "Variable",
 }  # fmt: skip
@@ -48,7 +49,8 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 continue
             asks = fact.requires_grad and fact.is_leaf
             computed = not asks and fact.tensor in computed_tensors
-            is_factor = call.name in PRODUCTS and bool(fact.shape)
+            is_kernel = call.name in CONVOLUTIONS and place == 1
+            is_factor = (call.name in PRODUCTS or is_kernel) and bool(fact.shape)
             if not asks and not computed and not is_factor:
                 continue
             if not asks and _is_fixed_projection(scene, call):
@@ -57,7 +59,7 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
             if attribute is None:
                 continue
             text, value, name = attribute
-            if _is_in_data_set(text, value):
+            if _is_in_data_set(text, value) or _is_differentiated(text, value, name):
                 continue
             span = text.span(text.statement_of(value))
             kind = _find_plain_class(text, value) if asks else None
@@ -222,6 +224,19 @@ def _is_in_data_set(text: SourceText, value: ast.expr) -> bool:
     )
 
 
+def _is_differentiated(text: SourceText, value: ast.expr, name: str) -> bool:
+    """Return whether the class around a value takes derivatives by an attribute, as by
+    the points of a differential equation.
+    """
+    kind = text.around(value, ast.ClassDef)
+    for node in ast.walk(kind) if kind is not None else ():
+        if isinstance(node, ast.Call) and get_called_name(node) == "grad":
+            inputs = node.args[1:2] + [w.value for w in node.keywords]
+            if any(get_dotted_name(n) == name for i in inputs for n in ast.walk(i)):
+                return True
+    return False
+
+
 def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
     """Return the name of the class around a value if it is no module and hands its
     parameters to nobody, else None.
@@ -302,9 +317,28 @@ def _find_attribute(
             continue
         del where
         for target, value in iter_assignments(function):
-            if get_dotted_name(target) == name and _is_drawn(value, fact):
+            if get_dotted_name(target) != name:
+                continue
+            if _is_drawn(value, fact) or _is_drawn_by_function(text, value, fact):
                 return text, value, name
     return None
+
+
+def _is_drawn_by_function(text: SourceText, value: ast.expr, fact: Fact) -> bool:
+    """Return whether a function of the file draws a tensor and initializes it."""
+    functions = text.functions(get_called_name(value))
+    calls = [
+        node
+        for _, function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+    ]
+    names = {get_called_name(call) for call in calls}
+    is_initialized = any(
+        name.endswith("_") and name.startswith(("kaiming", "xavier", "orthogonal"))
+        for name in names
+    )
+    return is_initialized and not names & {"Parameter", "register_buffer"} - {""}
 
 
 def _is_drawn(value: ast.expr, fact: Fact) -> bool:

@@ -43,6 +43,8 @@ NEGATED = frozenset(values_of("expects_input")) - {"kl_div"}
 """Losses of which each element is the negative logarithm of a probability."""
 MONOTONE = operators_with("clamps") | JOINS | {"exp", "sum", "[]", "gather"}
 """Calls that grow with their input."""
+WEIGHTING = operators_with("clamps") | {"exp", "softmax"}
+"""What makes weights of advantages."""
 INNER_PRODUCTS = operators_with("is_product") | {"einsum", "@"}
 SQUARES = frozenset({"pow", "**", "square"})
 MOST = 600
@@ -182,7 +184,10 @@ def _find_values(scene: HazardContext, advantage: Fact) -> Fact | None:
                 advantage = first
                 continue
             return None
-        if call.name not in QUOTIENTS | PRODUCTS or (two and call.op.inputs[1].shape):
+        is_weight = call.name in WEIGHTING and not (two and call.op.inputs[1].shape)
+        is_scaled = call.name in QUOTIENTS | PRODUCTS
+        is_scaled = is_scaled and not (two and call.op.inputs[1].shape)
+        if not is_weight and not is_scaled:
             return None
         advantage = first
     return None

@@ -12,6 +12,7 @@ from shapewright.analysis.provenance.layer_axes import is_sequence_first
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 PADDING = "_pad_packed_sequence"
@@ -32,6 +33,8 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
         for call in _iter_indexed(scene, fact):
             if _is_last_step(call, time) or _is_step_of_each(scene, call, time):
                 yield _report(scene, layer, call)
+        for call in _iter_backward_halves(scene, fact, time):
+            yield _report(scene, layer, call)
 
 
 def _find_outputs(scene: HazardContext, layer: OperatorCall) -> tuple[Fact, int] | None:
@@ -68,6 +71,35 @@ def _iter_indexed(scene: HazardContext, fact: Fact) -> Iterator[OperatorCall]:
                 and call.op.outputs[0].shape == shape
             ):
                 waiting.append(call.op.outputs[0].tensor)
+
+
+def _iter_backward_halves(
+    scene: HazardContext, fact: Fact, time: int
+) -> Iterator[OperatorCall]:
+    """Yield the calls that take the last step of the features of the backward direction
+    alone.
+    """
+    width = fact.shape[-1] // 2
+    for call in scene.users.get(fact.tensor, ()):
+        if call.name in HALVING and len(call.op.outputs) == 2:
+            half = call.op.outputs[1]
+            if half.shape[-1] == width:
+                for user in scene.users.get(half.tensor, ()):
+                    if user.name in ("[]", "select") and _is_last_step(user, time):
+                        yield user
+        items = get_items(call) if call.name == "[]" else None
+        if items is None or len(items) < 2:
+            continue
+        is_half = items[-1] in (f"{width}:", f"{-width}:", f"{width}:{2 * width}")
+        if is_half and items[:-1] == ("...",):
+            for user in scene.users.get(call.op.outputs[0].tensor, ()):
+                if user.name in ("[]", "select") and _is_last_step(user, time):
+                    yield user
+        elif is_half and items[:-1] == ((":", -1) if time else (-1, ":")):
+            yield call
+
+
+HALVING = operators_with("splits") | {"tensor_split"}
 
 
 def _is_last_step(call: OperatorCall, time: int) -> bool:

@@ -33,8 +33,8 @@ def find_summed_batches(scene: HazardContext) -> Iterator[Finding]:
             seen.add(call.op.span)
             shape = tuple(total.op.inputs[0].shape)
             message = (
-                f"`sum()` of {shape} adds up the features of all {shape[0]} samples,"
-                f" and each of the {shape[0]} samples gets the whole sum"
+                f"`{total.name}` of {shape} adds up the features of all {shape[0]}"
+                f" samples, and each of the {shape[0]} samples gets the whole sum"
             )
             where = "each sample gets the sum here"
             yield scene.finding(BATCH_DEPENDENCE, total.op, message, (call.op, where))
@@ -45,7 +45,16 @@ def _find_total(scene: HazardContext, fact: Fact, other: Fact) -> OperatorCall |
     one has, both of which are trained.
     """
     total = scene.maker(fact)
-    if total is None or total.name != "sum" or not fact.requires_grad:
+    if total is None or not fact.requires_grad:
+        return None
+    if total.name == "einsum":
+        sides = total.op.inputs
+        is_of_pairs = len(sides) == 2 and sides[0].shape == sides[1].shape
+        is_trained = all(
+            side.requires_grad and side.shape[:1] == other.shape for side in sides
+        )
+        return total if is_of_pairs and is_trained and sides[0].ndim == 2 else None
+    if total.name != "sum":
         return None
     summed = total.op.inputs[0]
     if len(summed.shape) != 2 or summed.shape[0] != other.shape[0]:

@@ -16,7 +16,8 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import GRADIENTS_CLEARED_UNUSED
 from shapewright.findings.finding import Finding
 from shapewright.program.counted_steps import find_lost_gradients
-from shapewright.program.syntax_nodes import FUNCTIONS
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.report import Moment
 
 
@@ -61,11 +62,12 @@ def find_cleared_by_hand(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             block = getattr(text.parent(node), "body", [])
             after = [part for part in block if part.lineno > line][:1]
-            if after and _is_clearing(after[0]):
+            if after and _is_clearing_of(text, after[0]):
+                where = after[0].body[0] if _is_clearing(after[0]) else after[0]
                 yield build_finding(
                     GRADIENTS_CLEARED_UNUSED,
                     "the gradients that are cleared here were used by no step",
-                    text.span(after[0].body[0]),
+                    text.span(where),
                     (text.span(node), "they are computed here"),
                 )
 
@@ -76,6 +78,17 @@ def _iter_backward_passes(moment: Moment) -> Iterator[Moment]:
         if event.kind == "backward":
             yield event
         yield from _iter_backward_passes(event)
+
+
+def _is_clearing_of(text: SourceText, node: ast.stmt) -> bool:
+    """Return whether a statement only clears gradients, or calls a function that does
+    nothing else.
+    """
+    if _is_clearing(node):
+        return True
+    name = get_called_name(node.value) if isinstance(node, ast.Expr) else ""
+    bodies = [function.body for _, function in text.functions(name)] if name else []
+    return any(len(body) == 1 and _is_clearing(body[0]) for body in bodies)
 
 
 def _is_clearing(node: ast.stmt) -> TypeGuard[ast.For]:

@@ -24,6 +24,7 @@ from shapewright.analysis.training_mistakes.context import (
     StoryLoop,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.kept_lists import iter_kept_lists
 from shapewright.analysis.training_mistakes.meters import iter_meter_calls
 from shapewright.findings.codes import COUNT_NOT_READ, COUNT_NOT_RESET, looks_for
 from shapewright.findings.finding import Finding
@@ -74,6 +75,7 @@ ON_PURPOSE = ("global", "overall", "cumul", "lifetime", "so_far", "all_", "ema")
 def find_counts_not_reset(scene: RehearsalContext) -> Iterator[Finding]:
     """Find averages of an epoch whose sums hold those of all epochs before."""
     seen: set[tuple[str, int]] = set()
+    batches = {loop.node for loop in iter_batch_loops(scene)}
     for loop in _iter_inner_loops(scene):
         place = loop.moment.file, loop.moment.line
         epochs = loop.text.around(loop.node, ast.For, ast.FunctionDef)
@@ -85,6 +87,26 @@ def find_counts_not_reset(scene: RehearsalContext) -> Iterator[Finding]:
         if same and (outer.total is None or outer.total > 1):
             yield from _find_not_reset(loop, epochs)
             yield from _find_meter_not_reset(loop, epochs)
+            if loop.node in batches:
+                yield from _find_lists_not_reset(loop, epochs)
+
+
+def _find_lists_not_reset(loop: StoryLoop, epochs: ast.For) -> Iterator[Finding]:
+    """Yield the finding for the lists of a loop that go on in the next epoch."""
+    text = loop.text
+    for name, reader, start, growth in iter_kept_lists(text, loop.node, epochs):
+        if any(part in name for part in ON_PURPOSE):
+            continue
+        yield build_finding(
+            COUNT_NOT_RESET,
+            f"`{name}` is made once, before the loop over epochs, and never emptied:"
+            f" `{text.line_of(reader)}` is of all epochs so far, not of this one",
+            text.span(reader),
+            (text.span(start), "made here"),
+            (text.span(epochs.target), "the loop over epochs"),
+            (text.span(growth), "it grows here"),
+        )
+        return
 
 
 def _iter_inner_loops(scene: RehearsalContext) -> Iterator[StoryLoop]:
@@ -179,19 +201,40 @@ def _find_meter_not_reset(loop: StoryLoop, epochs: ast.For) -> Iterator[Finding]
             for node in uses
             if node.attr in words and node.lineno > get_last_line(loop.node)
         ]
-        if not means or any(use.attr not in known and _is_call(text, use)
+        shown: list[ast.expr] = [*means, *_list_shown(text, loop.node, epochs, owner)]
+        if not shown or any(use.attr not in known and _is_call(text, use)
                             for use in uses):  # fmt: skip
             continue  # one of its own methods may begin anew
         yield build_finding(
             COUNT_NOT_RESET,
             f"`{owner}` is built once, before the loop over epochs, and never begins"
-            f" anew: `{text.line_of(means[0])}` is of all epochs so far",
-            text.span(means[0]),
+            f" anew: `{text.line_of(shown[0])}` is of all epochs so far",
+            text.span(shown[0]),
             (text.span(start), "built here"),
             (text.span(epochs.target), "the loop over epochs"),
             (text.span(call.node), "it grows here"),
         )
         return
+
+
+def _list_shown(
+    text: SourceText, loop: ast.For, epochs: ast.For, owner: str
+) -> list[ast.expr]:
+    """Return where a meter is printed as a whole, below a loop over batches."""
+    return [
+        node
+        for node in ast.walk(epochs)
+        if isinstance(node, ast.Name | ast.Attribute)
+        and ast.unparse(node) == owner
+        and node.lineno > get_last_line(loop)
+        and (
+            isinstance(text.parent(node), ast.FormattedValue)
+            or get_called_name(text.parent(node) or node) in PRINTING
+        )
+    ]
+
+
+PRINTING = frozenset({"print", "str", "info"})
 
 
 def _is_call(text: SourceText, use: ast.Attribute) -> bool:
@@ -216,7 +259,7 @@ def _find_start_of_meter(
         if not isinstance(node, ast.Call):
             continue
         passed = [ast.unparse(arg) for arg in list_arguments(node)]
-        if root in passed:
+        if root in passed and get_called_name(node) not in PRINTING:
             return None  # whatever gets it may reset it
     if len(starts) != 1 or text.parent(starts[0][0]) is not beside:
         return None

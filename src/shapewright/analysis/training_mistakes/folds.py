@@ -39,6 +39,16 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         seen.add(optimizer.built)
         for node in text.near(optimizer.built[1]):
+            default = _find_default(text, node)
+            if default is not None:
+                yield build_finding(
+                    MODEL_KEPT_OVER_FOLDS,
+                    f"`{text.line_of(default)}` is built once, when the function is"
+                    " defined: each call goes on with the weights of the calls before",
+                    text.span(default),
+                    (text.span(node), "an optimizer of the same weights is built here"),
+                )
+                break
             for loop, names in _iter_fold_loops(text, node):
                 built = _find_model(text, names, loop)
                 if built is None:
@@ -56,6 +66,28 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
             else:
                 continue
             break
+
+
+def _find_default(text: SourceText, node: ast.AST) -> ast.Call | None:
+    """Return the model that is built as the default of a parameter whose weights an
+    optimizer gets.
+    """
+    function = text.around(node, ast.FunctionDef)
+    if function is None or get_called_name(node) == "":
+        return None
+    arguments = function.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    defaults = dict(zip(reversed(names), reversed(arguments.defaults), strict=False))
+    for argument, value in zip(
+        arguments.kwonlyargs, arguments.kw_defaults, strict=False
+    ):
+        if value is not None:
+            defaults[argument.arg] = value
+    for name in collect_names(node):
+        value = defaults.get(name)
+        if isinstance(value, ast.Call):
+            return value
+    return None
 
 
 def _iter_fold_loops(
@@ -97,11 +129,30 @@ def _find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
     loop = text.around(node, ast.For)
     while loop is not None:
         words = f"{text.written(loop.target)} {text.written(loop.iter)}"
+        words += _read_held_part(text, loop)
         if FOLDS.search(words):
             calls = _list_calls(text, loop)
             return None if calls & set(RESETTING) else loop
         loop = text.around(text.parent(loop), ast.For)
     return None
+
+
+def _read_held_part(text: SourceText, loop: ast.For) -> str:
+    """Return the names of the lists that a loop over numbers takes a part of: `folds`
+    of `for k in range(5): held_out = folds[k]`; those of a function whose parts it
+    goes through: `split_indices`.
+    """
+    number = ast.unparse(loop.target)
+    names = [
+        ast.unparse(node.value)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == number
+    ]
+    for _, function in text.functions(get_called_name(loop.iter)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.For):
+                names += [ast.unparse(node.target), ast.unparse(node.iter)]
+    return " ".join(["", *names])
 
 
 def _list_calls(text: SourceText, loop: ast.For) -> set[str]:

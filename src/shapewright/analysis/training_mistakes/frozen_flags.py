@@ -104,6 +104,10 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
     return bool(kinds) and all(kind in known | classes for kind in kinds)
 
 
+_Pass = ast.For | ast.ListComp | ast.GeneratorExp
+"""What goes through data: a loop, or an expression that is one."""
+
+
 @looks_for(EVALUATED_WITH_GRAPH, misled_by_errors=True)
 def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loops that evaluate a model with gradients recorded."""
@@ -114,10 +118,11 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
     }
     for file in scene.program.trace.sources:
         text = scene.program.text(file)
-        reported: list[ast.For] = []
+        reported: list[_Pass] = []
         for node in text.nodes if text is not None else ():
-            if text is None or not isinstance(node, ast.For):
+            if text is None or not isinstance(node, _Pass):
                 continue
+            over = node.iter if isinstance(node, ast.For) else node.generators[0].iter
             inside = any(parent in reported for parent in text.outwards(node))
             if (
                 inside
@@ -137,7 +142,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
                 f"this evaluates with gradients recorded: {held} for a backward pass"
                 " that never comes",
                 span,
-                (text.span(node.iter), "in this loop, after `eval()`"),
+                (text.span(over), "in this loop, after `eval()`"),
             )
             yield add_growth(scene, finding, (file, node.lineno))
 
@@ -149,7 +154,7 @@ def _iter_kinds(moment: Moment) -> Iterator[str]:
         yield from _iter_kinds(event)
 
 
-def _is_after_eval(text: SourceText, loop: ast.For) -> bool:
+def _is_after_eval(text: SourceText, loop: _Pass) -> bool:
     """Return whether the function of a loop calls `eval()` above it, and takes no
     gradient below it.
     """
@@ -159,7 +164,7 @@ def _is_after_eval(text: SourceText, loop: ast.For) -> bool:
         if get_called_name(node) in ("backward", "grad") and node.lineno > last:  # type: ignore[attr-defined]
             return False
     modes = [
-        (node.lineno, node.func.attr)
+        (node.lineno, "eval" if _is_evaluating(node) else "train")
         for node in (ast.walk(function) if function is not None else ())
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -169,7 +174,14 @@ def _is_after_eval(text: SourceText, loop: ast.For) -> bool:
     return bool(modes) and max(modes)[1] == "eval"
 
 
-def _is_sum_kept(scene: RehearsalContext, text: SourceText, loop: ast.For) -> bool:
+def _is_evaluating(call: ast.Call) -> bool:
+    """Return whether a call is `eval()`, or `train(False)`."""
+    values = [*call.args, *(word.value for word in call.keywords)]
+    is_off = any(isinstance(v, ast.Constant) and v.value is False for v in values)
+    return get_called_name(call) == "eval" or is_off
+
+
+def _is_sum_kept(scene: RehearsalContext, text: SourceText, loop: _Pass) -> bool:
     """Return whether a loop adds up tensors with their graphs."""
     sums = {
         (text.file, node.lineno)
@@ -185,9 +197,7 @@ def _is_sum_kept(scene: RehearsalContext, text: SourceText, loop: ast.For) -> bo
     )
 
 
-def _find_graph(
-    scene: RehearsalContext, text: SourceText, loop: ast.For
-) -> Span | None:
+def _find_graph(scene: RehearsalContext, text: SourceText, loop: _Pass) -> Span | None:
     """Return where a loop first makes a tensor with a graph, if none of its calls takes
     a gradient.
     """
@@ -204,6 +214,7 @@ def _find_graph(
         if op.name.rpartition(".")[2] in ("backward", "grad"):
             return None
         graph = any(fact.requires_grad and not fact.is_leaf for fact in op.outputs)
+        graph = graph and (isinstance(loop, ast.For) or bool(op.module))
         if graph and first is None:
             first = inside[0]
     return first

@@ -75,6 +75,8 @@ def find_wrong_directions(scene: RehearsalContext) -> Iterator[Finding]:
                 yield from _compare_with_best(text, node)
             elif text is not None and isinstance(node, ast.Assign):
                 yield from _check_extreme(text, node)
+            elif text is not None and isinstance(node, ast.Call):
+                yield from _check_key(text, node)
 
 
 def _find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
@@ -146,6 +148,37 @@ def _iter_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield from zip(target.elts, statement.value.elts, strict=False)
         else:
             yield target, statement.value
+
+
+def _check_key(text: SourceText, call: ast.Call) -> Iterator[Finding]:
+    """Yield the finding for `min(trials, key=lambda trial: trial["accuracy"])`, and for
+    the first or last of such an order.
+    """
+    name = get_called_name(call)
+    way = EXTREMES.get(name, 0) if isinstance(call.func, ast.Name) else 0
+    words = {word.arg: word.value for word in call.keywords}
+    key = words.get("key")
+    if name == "sorted" and isinstance(outer := text.parent(call), ast.Subscript):
+        is_turned = getattr(words.get("reverse"), "value", False) is True
+        at = ast.unparse(outer.slice)
+        way = {"0": -1, "-1": 1}.get(at, 0) * (-1 if is_turned else 1)
+    statement = text.statement_of(call)
+    target = ""
+    if isinstance(statement, ast.Assign):
+        target = text.written(statement.targets[0])
+    is_worst = any(word in target.lower() for word in (*TURNED, "least", "weak"))
+    if not way or not isinstance(key, ast.Lambda) or not target or is_worst:
+        return
+    body = key.body
+    if isinstance(body, ast.Tuple) and body.elts:
+        body = body.elts[0]
+    if _read_direction(body) == -way:
+        kind = "lowest" if way < 0 else "highest"
+        yield build_finding(
+            METRIC_DIRECTION,
+            f"this takes the one with the {kind} `{text.written(body)}` as `{target}`",
+            text.span(call),
+        )
 
 
 EXTREMES = {"min": -1, "argmin": -1, "max": 1, "argmax": 1}

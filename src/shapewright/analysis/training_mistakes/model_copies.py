@@ -32,6 +32,8 @@ STATES = frozenset({"parameters", "named_parameters", "buffers", "values", "item
 
 SELF = frozenset({"eval", "train", "to", "cuda", "cpu", "requires_grad_", "float"})
 """Methods of modules that return the module itself."""
+SHALLOW = frozenset({"copy.copy", "copy"})
+"""Functions whose copy of a module has the parameters of the module."""
 
 
 @looks_for(MODEL_NOT_COPIED)
@@ -99,8 +101,11 @@ def _report_one_model(
 
 def _get_model(value: ast.expr) -> ast.expr:
     """Return `model` of `model.to(device).eval()`."""
-    while get_called_name(value) in SELF and isinstance(value, ast.Call):
-        receiver = get_receiver(value)
+    while isinstance(value, ast.Call):
+        if ast.unparse(value.func) in SHALLOW and len(value.args) == 1:
+            value = value.args[0]
+            continue
+        receiver = get_receiver(value) if get_called_name(value) in SELF else None
         if receiver is None:
             break
         value = receiver
