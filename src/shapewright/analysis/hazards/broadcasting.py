@@ -364,7 +364,7 @@ def _report_pair(scene: HazardContext, pair: _Pair) -> Finding:
     )
 
 
-LAYERS = operators_with("gives_logits")
+LAYERS = operators_with("gives_logits", "is_convolution")
 FARTHEST = 8
 """Calls on the way from an index to the loss."""
 

@@ -234,6 +234,12 @@ def _find_draw(scene: HazardContext, fact: Fact) -> OperatorCall | None:
             return None
         if call.name in DRAWS:
             return call
+        if call.name in DIFFERENCES and len(call.op.inputs) == 2:
+            sides = [f for f in call.op.inputs if (maker := scene.maker(f))
+                     and maker.name in DRAWS]  # fmt: skip
+            if len(sides) == 1 and not any(f.requires_grad for f in call.op.inputs):
+                fact = sides[0]  # the velocity of a flow
+                continue
         if call.name not in REARRANGING or len(call.op.inputs) != 1:
             return None
         fact = call.op.inputs[0]
@@ -247,9 +253,14 @@ def _find_mixed_noise(
     made the prediction of it; None if there was none.
     """
     for call in find_ancestors(scene, prediction, FARTHEST).values():
-        if call.name not in SUMS or len(call.op.inputs) != 2:
-            continue
         if call.op.outputs[0].requires_grad or call.shape != target.shape:
+            continue
+        if call.name == "lerp" and len(call.op.inputs) > 1:
+            ends = [_find_scaled_draw(scene, fact) for fact in call.op.inputs[:2]]
+            known = [end for end in ends if end is not None]
+            if len(known) == 1 and known[0].name == target.name:
+                return known[0]
+        if call.name not in SUMS or len(call.op.inputs) != 2:
             continue
         noises = [_find_scaled_draw(scene, fact) for fact in call.op.inputs]
         for noise, other in zip(noises, (1, 0), strict=True):

@@ -33,6 +33,7 @@ def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
     masks behind their softmax.
     """
     yield from _find_late_masks(scene)
+    yield from _find_small_terms(scene)
     for call in scene.calls:
         if call.op.span is None or not call.op.inputs:
             continue
@@ -63,10 +64,47 @@ def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
+def _find_small_terms(scene: HazardContext) -> Iterator[Finding]:
+    """Find masks times about zero that are added to scores: `-1e-9` for `-1e9`."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in SUMS or len(call.op.inputs) != 2 or call.op.span in seen:
+            continue
+        for fact, scores in (call.op.inputs, call.op.inputs[::-1]):
+            term = scene.maker(fact)
+            if term is None or term.name not in MULTIPLICATIONS or fact.requires_grad:
+                continue
+            number = term.given(1, "other")
+            if not isinstance(number, int | float) or not -TINY < number < 0:
+                continue
+            softmax = _find_softmax(scene, call.op.outputs[0])
+            if softmax is None or not scores.requires_grad:
+                continue
+            seen.add(call.op.span)
+            message = (
+                f"the mask adds {number:g} to scores, which changes none of them:"
+                f" `{softmax.name}` counts masked places like others"
+            )
+            where = "the softmax counts them here"
+            yield scene.finding(WEAK_MASK, call.op, message, (softmax.op, where))
+            break
+
+
+TINY = 1e-3
+SUMS = frozenset({"+", "add", "+=", "add_"})
+
+
 def _find_late_masks(scene: HazardContext) -> Iterator[Finding]:
     """Find causal masks that set weights to 0 which a softmax has divided already."""
     for call in scene.calls:
-        if call.op.span is None or len(call.op.inputs) < 2:
+        if call.op.span is None or not call.op.inputs:
+            continue
+        if call.name == "tril" and call.given(1, "diagonal", default=0) == 0:
+            softmax = _find_softmax_before(scene, call.op.inputs[0])
+            if softmax is not None and _is_only_multiplied(scene, call):
+                yield _report_late_mask(scene, call, softmax)
+            continue
+        if len(call.op.inputs) < 2:
             continue
         weights, mask = _find_zeroed(call)
         if weights is None or mask is None:
@@ -79,14 +117,19 @@ def _find_late_masks(scene: HazardContext) -> Iterator[Finding]:
         softmax = _find_softmax_before(scene, weights)
         if softmax is None or not _is_only_multiplied(scene, call):
             continue
-        message = (
-            f"the causal mask sets weights to 0 that `{softmax.name}` has divided"
-            " already: later keys are still in the sum, so the weights do not sum to"
-            " one, and each output depends on later places"
-        )
-        yield scene.finding(
-            WEAK_MASK, call.op, message, (softmax.op, "the softmax counts them here")
-        )
+        yield _report_late_mask(scene, call, softmax)
+
+
+def _report_late_mask(
+    scene: HazardContext, call: OperatorCall, softmax: OperatorCall
+) -> Finding:
+    message = (
+        f"the causal mask sets weights to 0 that `{softmax.name}` has divided"
+        " already: later keys are still in the sum, so the weights do not sum to"
+        " one, and each output depends on later places"
+    )
+    where = "the softmax counts them here"
+    return scene.finding(WEAK_MASK, call.op, message, (softmax.op, where))
 
 
 def _find_zeroed(call: OperatorCall) -> tuple[Fact | None, Fact | None]:

@@ -11,7 +11,10 @@ from shapewright.analysis.hazards.padded_steps import has_padding_mask
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.analysis.provenance.layer_axes import find_reduced_dims
+from shapewright.analysis.provenance.layer_axes import (
+    find_reduced_dims,
+    parse_equation,
+)
 from shapewright.findings.codes import PADDED_MEAN, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -68,6 +71,18 @@ def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:
             user.name in QUOTIENTS and user.given(1) == steps for user in users
         )
         return call.op.inputs[0] if divided else None
+    if call.name == "einsum" and len(call.op.inputs) == 1:
+        equation = parse_equation(call)
+        fact = call.op.inputs[0]
+        if equation is None or equation[1] is None or fact.ndim != 3:
+            return None
+        letters = equation[0][0]
+        if equation[1] != letters[0] + letters[2]:
+            return None
+        users = scene.users.get(call.op.outputs[0].tensor, ())
+        steps = fact.shape[1]
+        is_mean = any(u.name in QUOTIENTS and u.given(1) == steps for u in users)
+        return fact if is_mean else None
     if call.name == POOLING and call.shape[-1:] == (1,) and call.op.inputs[0].ndim == 3:
         turn = scene.maker(call.op.inputs[0])
         is_turned = turn is not None and turn.name in TURNING

@@ -28,6 +28,7 @@ def find_swapped_quantiles(scene: HazardContext) -> Iterator[Finding]:
     seen: set[object] = set()
     yield from _find_swapped_slopes(scene)
     yield from _find_swapped_parts(scene)
+    yield from _find_swapped_weights(scene)
     for call in scene.calls:
         if call.name not in LARGER or call.op.span is None or call.op.span in seen:
             continue
@@ -112,6 +113,28 @@ def _find_swapped_parts(scene: HazardContext) -> Iterator[Finding]:
             yield scene.finding(
                 QUANTILES_SWAPPED, weighted[1].op, SWAPPED, (call.op, where)
             )
+
+
+def _find_swapped_weights(scene: HazardContext) -> Iterator[Finding]:
+    """Find `abs(q - (e < 0))` of such an error, the weights of a quantile regression."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        weight = scene.maker(call.op.inputs[0]) if call.name == "abs" else None
+        if weight is None or weight.name not in SUBTRACTING or call.op.span in seen:
+            continue
+        if len(weight.op.inputs) != 2:
+            continue
+        sign = scene.maker(find_base(scene, weight.op.inputs[1], CASTS))
+        if sign is None or sign.name not in ("<", "lt") or sign.given(1) != 0:
+            continue
+        error = scene.maker(find_base(scene, sign.op.inputs[0], CASTS))
+        if error is not None and _is_of_prediction(error):
+            seen.add(call.op.span)
+            where = "it is weighted by its sign here"
+            yield scene.finding(QUANTILES_SWAPPED, error.op, SWAPPED, (call.op, where))
+
+
+CASTS = frozenset({"float", "to", "detach"})
 
 
 def _get_weighted_part(

@@ -68,6 +68,9 @@ def _find_nearest_selves(scene: HazardContext) -> Iterator[Finding]:
         product = _find_similarities(scene, call.op.inputs[0])
         if product is None or not _is_choosing_labels(scene, call):
             continue
+        is_smallest = call.given(4, "largest", default=True) is False
+        if is_smallest != (product.name in DISTANCES) and call.name == "topk":
+            continue
         if _is_first_left_out(scene, call):
             continue
         seen.add(call.op.span)
@@ -82,8 +85,6 @@ def _find_nearest_selves(scene: HazardContext) -> Iterator[Finding]:
 def _is_choosing_labels(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether the indices that a call returns read whole numbers as they are."""
     indices = call.op.outputs[-1]
-    if call.given(4, "largest", default=True) is False:
-        return False
     users = scene.users.get(indices.tensor, ())
     return any(
         user.name == "[]"

@@ -61,7 +61,10 @@ def _get_constant(scene: HazardContext, call: OperatorCall) -> str:
         return ""
     channel = 1 if len(shape) == 4 else len(shape) - 1
     if call.name == "cross_entropy":
-        is_one = shape[1] == 1 and op.inputs[1].dtype.startswith("int")
+        target = op.inputs[1]
+        is_one = shape[1] == 1 and (
+            target.dtype.startswith("int") or target.shape == shape
+        )
         return "the loss is 0 whatever it says" if is_one and len(shape) == 2 else ""
     if call.name == "log_softmax":
         at = find_softmax_dim(call)

@@ -25,9 +25,9 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.report import Moment
 
-TRAINING = re.compile(r"opt(im)?|sched|scaler", re.IGNORECASE)
+TRAINING = re.compile(r"opt(im)?|sched|scaler|ema|average|swa", re.IGNORECASE)
 """Names of what has a state that belongs to the training, not to the model."""
-COUNTER = re.compile(r"epoch|step|iter", re.IGNORECASE)
+COUNTER = re.compile(r"epoch|step|iter|^it$", re.IGNORECASE)
 READERS = ("get", "pop")
 
 
@@ -78,7 +78,7 @@ def _iter_saved(text: SourceText) -> Iterator[_Saved]:
             dicts = list(find_defining(text, value.id))
         states: dict[str, str] = {}
         for node in dicts:
-            for key, held in _list_entries(node):
+            for key, held in (*_list_entries(node), *_list_states(text, node)):
                 owner = get_receiver(held) if isinstance(held, ast.Call) else None
                 name = get_last_name(owner) if owner is not None else ""
                 state = get_called_name(held) == "state_dict" and owner is not None
@@ -99,6 +99,32 @@ def _list_entries(node: ast.expr | None) -> list[tuple[str, ast.expr]]:
     if isinstance(node, ast.Call) and get_called_name(node) == "dict":
         return [(word.arg, word.value) for word in node.keywords if word.arg]
     return []
+
+
+def _list_states(text: SourceText, node: ast.expr | None) -> list[tuple[str, ast.expr]]:
+    """Return the entries that a loop makes of a dict of objects: `{name:
+    part.state_dict() for name, part in parts.items()}`, alone or within a dict.
+    """
+    made_by_loops = [node] if isinstance(node, ast.DictComp) else []
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        made_by_loops = [
+            value
+            for key, value in pairs
+            if key is None
+            if isinstance(value, ast.DictComp)
+        ]
+    entries: list[tuple[str, ast.expr]] = []
+    for comprehension in made_by_loops:
+        held, over = comprehension.value, comprehension.generators[0].iter
+        owner = get_receiver(over) if isinstance(over, ast.Call) else None
+        if get_called_name(held) != "state_dict" or not isinstance(owner, ast.Name):
+            continue
+        for whole in find_defining(text, owner.id):
+            for key, part in _list_entries(whole):
+                state = ast.Attribute(part, "state_dict", ast.Load())
+                entries.append((key, ast.Call(state, [], [])))
+    return entries
 
 
 def _is_read(texts: list[SourceText], key: str) -> bool:

@@ -16,7 +16,7 @@ from shapewright.findings.codes import (
     looks_for,
 )
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import get_receiver
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.report import Place
 
@@ -57,6 +57,13 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
 @looks_for(SCALED_STEP, of_whole_runs=True)
 def find_scaled_steps(scene: RehearsalContext) -> Iterator[Finding]:
     """Find optimizers that step directly after the backward pass of a scaled loss."""
+    for text, step in _iter_bare_steps(scene):
+        yield build_finding(
+            SCALED_STEP,
+            "this step uses the gradients of a scaled loss, which elsewhere only a step"
+            " of the scaler divides again",
+            text.span(step),
+        )
     for met in scene.observations("scaled-step"):
         if _is_alternative(scene, met.place):
             continue
@@ -67,6 +74,53 @@ def find_scaled_steps(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "step"),
             (scene.span(met.other, "backward"), "the backward pass of the scaled loss"),
         )
+
+
+def _iter_bare_steps(scene: RehearsalContext) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the steps of an optimizer in a function that otherwise steps it by a
+    scaler, unless they stand on the other path of a condition.
+    """
+    for text in scene.program.own_texts():
+        calls = [
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Call) and get_called_name(node) == "step"
+        ]
+        for scaled in calls:
+            function = text.around(scaled, ast.FunctionDef, ast.Module)
+            scaler = get_receiver(scaled)
+            if len(scaled.args) != 1 or scaler is None or function is None:
+                continue
+            name, owner = text.written(scaled.args[0]), text.written(scaler)
+            if f"{owner}.scale(" not in text.text or ".unscale_(" in text.text:
+                continue
+            for bare in calls:
+                receiver = get_receiver(bare)
+                is_same = receiver is not None and text.written(receiver) == name
+                inside = text.around(bare, ast.FunctionDef, ast.Module) is function
+                if (
+                    is_same
+                    and inside
+                    and not bare.args
+                    and not _is_other_path(text, bare)
+                ):
+                    yield text, bare
+
+
+def _is_other_path(text: SourceText, step: ast.Call) -> bool:
+    """Return whether a step stands under a condition that may say whether the loss is
+    scaled.
+    """
+    for outer in text.outwards(step):
+        if isinstance(outer, ast.FunctionDef):
+            return False
+        if isinstance(outer, ast.If):
+            words = text.written(outer.test).lower()
+            is_branch = bool(outer.orelse)
+            if is_branch or any(word in words for word in ("scaler", "amp", "fp16", "half",
+                                                           "mixed", "precision")):  # fmt: skip
+                return True
+    return False
 
 
 def _is_alternative(scene: RehearsalContext, place: Place) -> bool:

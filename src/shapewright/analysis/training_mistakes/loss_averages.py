@@ -17,7 +17,10 @@ from shapewright.analysis.training_mistakes.additions import (
     is_sum_of,
     iter_divisions,
 )
-from shapewright.analysis.training_mistakes.batch_loops import iter_batch_loops
+from shapewright.analysis.training_mistakes.batch_loops import (
+    iter_batch_loops,
+    iter_loops,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     StoryLoop,
@@ -224,8 +227,15 @@ def _is_mean_loss(op: Op) -> bool:
 @looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)
 def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums of every loop."""
+    seen: set[ast.For] = set()
+    for loop in (
+        *iter_batch_loops(scene),
+        *iter_loops(scene, scene.rehearsal.story, ()),
+    ):
+        if loop.node not in seen:
+            seen.add(loop.node)
+            yield from _find_sum_after(loop)
     for loop in iter_batch_loops(scene):
-        yield from _find_sum_after(loop)
         yield from _find_larger_data_set(loop)
         yield from _find_sample_division(scene, loop)
         yield from _find_sample_meter(scene, loop)
@@ -281,18 +291,18 @@ def _find_sum_after(loop: StoryLoop) -> Iterator[Finding]:
         for name in collect_names(target)
     }
     grown = {
-        child.target.id
+        ast.unparse(child.target)
         for child in ast.walk(loop.node)
-        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name)
+        if isinstance(child, ast.AugAssign)
     }
     for statement in block[at + 1 :]:
         if not isinstance(statement, ast.AugAssign) or not isinstance(
             statement.op, ast.Add
         ):
             continue
-        name = statement.target.id if isinstance(statement.target, ast.Name) else ""
+        name = ast.unparse(statement.target)
         used = collect_names(statement.value) & names
-        if name in started - grown and used:
+        if name.partition("[")[0] in started and name not in grown and used:
             batch = ", ".join(f"`{used_name}`" for used_name in sorted(used))
             yield build_finding(
                 SUM_AFTER_LOOP,

@@ -26,10 +26,43 @@ def find_shared_transforms(scene: RehearsalContext) -> Iterator[Finding]:
     """Find attributes of a data set that are set through two of its parts."""
     for file in scene.program.trace.sources:
         text = scene.program.text(file)
+        if text is not None:
+            yield from _find_copied_parts(text)
         for node in text.nodes if text is not None else ():
             for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
                 if text is not None and isinstance(body, list):
                     yield from _find_pairs(text, body)
+
+
+def _find_copied_parts(text: SourceText) -> Iterator[Finding]:
+    """Yield the findings for attributes that are set through a part which is a shallow
+    copy of another: both have one data set.
+    """
+    for statement in text.nodes:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        owner = target.value if isinstance(target, ast.Attribute) else None
+        if not isinstance(target, ast.Attribute) or not isinstance(
+            owner, ast.Attribute
+        ):
+            continue
+        part = owner.value
+        if owner.attr != "dataset" or not isinstance(part, ast.Name):
+            continue
+        for value in find_defining(text, part.id):
+            is_shallow = isinstance(value, ast.Call) and ast.unparse(value.func) in (
+                "copy.copy", "copy",
+            )  # fmt: skip
+            if not isinstance(value, ast.Call) or not is_shallow or not value.args:
+                continue
+            other = text.written(value.args[0])
+            assert isinstance(statement, ast.Assign)
+            yield build_finding(
+                SHARED_TRANSFORM,
+                f"`{part.id}` is a shallow copy of `{other}`, with the same data set, so"
+                f" this also replaces the `{target.attr}` of `{other}`",
+                text.span(statement),
+                (text.span(value), "the data set is not copied here"),
+            )
 
 
 def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:

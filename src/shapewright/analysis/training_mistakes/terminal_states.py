@@ -18,7 +18,8 @@ from shapewright.program.source_text import Function, SourceText
 from shapewright.program.syntax_nodes import get_called_name
 
 ENDED = re.compile(
-    r"(batch_|b_)?(dones?|terminals?|terminated|terminations?)(_batch|_b)?"
+    r"(batch_|b_)?(is_)?(dones?|terminals?|terminated|terminations?|ended|over|game_over"
+    r"|finished|last_steps?|episode_ends?)(_batch|_b|_flags?|s)?"
 )
 DISCOUNT = re.compile(r"gamma|discount", re.IGNORECASE)
 
@@ -49,7 +50,10 @@ def _find_unread_flag(text: SourceText, function: Function) -> ast.Name | None:
     read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
     for node in ast.walk(function):
         target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if not isinstance(target, ast.Tuple) or len(target.elts) < FEWEST:
+        fewest = FEWEST
+        if isinstance(node, ast.For) and get_called_name(node.iter) == "zip":
+            target, fewest = node.target, FEWEST_OF_STEPS
+        if not isinstance(target, ast.Tuple) or len(target.elts) < fewest:
             continue
         for at, item in enumerate(target.elts):
             if not isinstance(item, ast.Name) or item.id in read:
@@ -93,6 +97,8 @@ def _find_target(text: SourceText, function: Function) -> ast.BinOp | None:
 
 FEWEST = 4
 """Parts of a transition: state, action, reward, and the flag."""
+FEWEST_OF_STEPS = 2
+"""Parts of a step in a loop over rewards: the reward and the flag."""
 
 
 def _find_discounted(text: SourceText, function: Function) -> ast.BinOp | None:
