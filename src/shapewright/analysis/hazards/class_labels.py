@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.array_labels import find_compared_maxima
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.sorted_batches import find_sorted_batches
 from shapewright.analysis.hazards.value_makers import LINEAR, PASSING
@@ -36,6 +37,7 @@ FARTHEST = 8
 @looks_for(COMPARED_SCORES)
 def find_compared_scores(scene: HazardContext) -> Iterator[Finding]:
     """Find `==` between scores and integer labels."""
+    yield from find_compared_maxima(scene.program)
     for call in scene.calls:
         if call.name not in EQUALITY or len(call.op.inputs) != 2:
             continue

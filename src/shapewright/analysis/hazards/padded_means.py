@@ -62,8 +62,11 @@ def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:
     to one step, or by a sum that is divided by the number of all steps.
     """
     if call.name == "mean":
-        over_steps = scene.in_user_code(call.op) and _is_over_steps(call)
-        return call.op.inputs[0] if over_steps else None
+        if scene.in_user_code(call.op) and _is_over_steps(call):
+            return call.op.inputs[0]
+        gone = find_reduced_dims(call)
+        is_last = gone is not None and list(gone) == [2] and call.op.inputs[0].ndim == 3
+        return _find_turned(scene, call) if is_last else None
     if call.name == "sum" and scene.in_user_code(call.op) and _is_over_steps(call):
         steps = call.op.inputs[0].shape[1]
         users = scene.users.get(call.op.outputs[0].tensor, ())
@@ -84,13 +87,20 @@ def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:
         is_mean = any(u.name in QUOTIENTS and u.given(1) == steps for u in users)
         return fact if is_mean else None
     if call.name == POOLING and call.shape[-1:] == (1,) and call.op.inputs[0].ndim == 3:
-        turn = scene.maker(call.op.inputs[0])
-        is_turned = turn is not None and turn.name in TURNING
-        states = turn.op.inputs[0] if turn is not None and is_turned else None
-        turned = call.op.inputs[0].shape
-        same = states is not None and states.shape == (turned[0], turned[2], turned[1])
-        return states if same else None
+        return _find_turned(scene, call)
     return None
+
+
+def _find_turned(scene: HazardContext, call: OperatorCall) -> Fact | None:
+    """Return the states (samples, steps, features) that a call gets with its last dims
+    exchanged.
+    """
+    turn = scene.maker(call.op.inputs[0])
+    is_turned = turn is not None and turn.name in TURNING
+    states = turn.op.inputs[0] if turn is not None and is_turned else None
+    turned = call.op.inputs[0].shape
+    same = states is not None and states.shape == (turned[0], turned[2], turned[1])
+    return states if same else None
 
 
 def _is_over_steps(call: OperatorCall) -> bool:

@@ -116,7 +116,7 @@ def _find_swapped_parts(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _find_swapped_weights(scene: HazardContext) -> Iterator[Finding]:
-    """Find `abs(q - (e < 0))` of such an error, the weights of a quantile regression."""
+    """Find `abs(q - (e < 0))` of such an error: weights of a quantile regression."""
     seen: set[object] = set()
     for call in scene.calls:
         weight = scene.maker(call.op.inputs[0]) if call.name == "abs" else None

@@ -107,6 +107,10 @@ def _iter_bare_steps(scene: RehearsalContext) -> Iterator[tuple[SourceText, ast.
                     yield text, bare
 
 
+SCALED_WORDS = ("scaler", "amp", "fp16", "half", "mixed", "precision")
+"""Words of conditions that say whether a loss is scaled."""
+
+
 def _is_other_path(text: SourceText, step: ast.Call) -> bool:
     """Return whether a step stands under a condition that may say whether the loss is
     scaled.
@@ -117,8 +121,7 @@ def _is_other_path(text: SourceText, step: ast.Call) -> bool:
         if isinstance(outer, ast.If):
             words = text.written(outer.test).lower()
             is_branch = bool(outer.orelse)
-            if is_branch or any(word in words for word in ("scaler", "amp", "fp16", "half",
-                                                           "mixed", "precision")):  # fmt: skip
+            if is_branch or any(word in words for word in SCALED_WORDS):
                 return True
     return False
 

@@ -16,6 +16,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
     is_before_optimizers,
 )
+from shapewright.analysis.training_mistakes.kept_weights import find_kept_weights
 from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
     GRADIENT_WITHOUT_GRAPH,
@@ -217,8 +218,11 @@ class _Terms:
                 moves = any(fact.tensor in self.moved for fact in trained)
                 if thin and bare and not moves and out.tensor not in self.losses:
                     self.bare[out.tensor] = self.bare[bare[0].tensor]
-            elif bare and not trained and name not in CONSTANT and _is_smooth(out):
-                self.bare[out.tensor] = self.bare[bare[0].tensor]
+            elif bare and not trained and _is_smooth(out):
+                gradient_op = self.bare[bare[0].tensor]
+                is_inside = op.span == gradient_op.span  # of `functional.jacobian`
+                if name not in CONSTANT or (name == "detach" and is_inside):
+                    self.bare[out.tensor] = gradient_op
 
     def differentiated(self, op: Op) -> None:
         """Record the differentiation of a tensor."""
@@ -358,6 +362,7 @@ def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
     """Find saved model states that changed along with the model, so that loading
     restores the last step.
     """
+    yield from find_kept_weights(scene)
     for met in scene.observations("state-not-copied"):
         yield build_finding(
             STATE_NOT_COPIED,

@@ -58,7 +58,7 @@ def _find_copied_parts(text: SourceText) -> Iterator[Finding]:
             assert isinstance(statement, ast.Assign)
             yield build_finding(
                 SHARED_TRANSFORM,
-                f"`{part.id}` is a shallow copy of `{other}`, with the same data set, so"
+                f"`{part.id}` is a shallow copy of `{other}`, with the same data set:"
                 f" this also replaces the `{target.attr}` of `{other}`",
                 text.span(statement),
                 (text.span(value), "the data set is not copied here"),

@@ -1,0 +1,90 @@
+"""Find lists of weights that share the memory of their model and are put back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import STATE_NOT_COPIED
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import get_called_name
+
+WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
+SHOWING = frozenset({"detach", "numpy"})
+"""Methods whose result has the memory of their tensor."""
+
+
+def find_kept_weights(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `[p.data for p in model.parameters()]` that is copied back into a model."""
+    for text in scene.program.own_texts():
+        loops = [node for node in text.nodes if isinstance(node, ast.For)]
+        puts = [node for node in loops if _is_putting_back(node)]
+        if not puts:
+            continue
+        for node in text.nodes:
+            if not isinstance(node, ast.ListComp | ast.DictComp):
+                continue
+            if not _is_of_weights(node) or _is_passed(text, node):
+                continue
+            yield build_finding(
+                STATE_NOT_COPIED,
+                "these weights are no copy: the steps that follow change them too, so"
+                " that nothing is left to go back to",
+                text.span(node),
+                (text.span(puts[0]), "they are put back here"),
+            )
+
+
+def _is_of_weights(node: ast.ListComp | ast.DictComp) -> bool:
+    """Return whether an expression collects the weights of a model as they are."""
+    value = node.elt if isinstance(node, ast.ListComp) else node.value
+    while True:
+        if isinstance(value, ast.Attribute) and value.attr == "data":
+            value = value.value
+        elif get_called_name(value) in SHOWING and isinstance(value, ast.Call):
+            assert isinstance(value.func, ast.Attribute)
+            value = value.func.value
+        else:
+            break
+    over = ast.unparse(node.generators[0].iter)
+    is_shown = value is not (node.elt if isinstance(node, ast.ListComp) else node.value)
+    is_shown |= "state_dict()" in over
+    return (
+        isinstance(value, ast.Name)
+        and is_shown
+        and any(f".{word}()" in over for word in WEIGHTS)
+    )
+
+
+def _is_passed(text: SourceText, node: ast.expr) -> bool:
+    """Return whether a list is only handed to a call, as to an optimizer or a norm."""
+    parent = text.parent(node)
+    return isinstance(parent, ast.Call | ast.keyword | ast.For | ast.comprehension)
+
+
+def _is_putting_back(node: ast.For) -> bool:
+    """Return whether a loop copies saved weights into those of a model."""
+    if get_called_name(node.iter) != "zip":
+        return False
+    if not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2:
+        return False
+    if ast.unparse(node.iter).count("parameters()") != 1:
+        return False
+    names = [ast.unparse(part) for part in node.target.elts]
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and get_called_name(part) == "copy_":
+            is_put = any(ast.unparse(argument) in names for argument in part.args[:1])
+            if is_put:
+                return True
+        if (
+            isinstance(part, ast.Assign)
+            and ast.unparse(part.value) in names
+            and ast.unparse(part.targets[0]).endswith(".data")
+        ):
+            return True
+    return False
