@@ -69,6 +69,9 @@ def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
             continue
         kinds = {fact.dtype for fact in (*call.op.inputs, *call.op.outputs)}
         pair = len(call.op.inputs) == (1 if call.name == "diff" else 2)
+        number = call.given(1, "other") if len(call.op.inputs) == 1 else None
+        is_turned = "rsub" in call.op.function  # `255 - image`
+        pair = pair or (type(number) is int and number > 1 and not is_turned)
         if kinds != {"uint8"} or not pair:
             continue
         if any(_is_bounded(scene, fact) for fact in call.op.inputs):

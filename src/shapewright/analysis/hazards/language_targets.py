@@ -153,6 +153,11 @@ def _find_shifting_call(scene: HazardContext, call: ModuleCall) -> Op | None:
         shifts = arguments.get("shifts", arguments.get("1"))
         if name == "roll" and shifts in (-1, (-1,)):
             return maker
+        if name == "pad" and arguments.get("1", arguments.get("pad")) == (0, 1):
+            cut = scene.program.producers.get(maker.inputs[0].tensor)
+            items = dict(cut.arguments).get("1") if cut is not None else None
+            if isinstance(items, tuple) and items[-1:] == ("1:",):
+                return cut
         if name == "[]" and any(
             other.storage == fact.storage
             and other.shape == fact.shape

@@ -31,6 +31,7 @@ ELEMENTWISE = operators_with("computes_each_element") | {"gelu", "silu"}
 FARTHEST = 400
 """Calls between the input and the loss of a language model."""
 TRIANGLES = operators_with("keeps_triangle")
+CONVOLUTIONS = frozenset({"conv1d"})
 DRAWS = operators_with("is_random") & (
     operators_with("is_sized_factory") | operators_with("ignores_given_values")
 ) | {"normal"}
@@ -75,8 +76,12 @@ def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]
         if any(user.op.kind == "inplace" for user in written):
             return None, ()
         call = scene.maker(fact)
-        if call is None or len(call.op.inputs) != 1:
+        is_masked = call is not None and call.name == "masked_fill"
+        if call is None or (len(call.op.inputs) != 1 and not is_masked):
             break
+        if is_masked:
+            fact = call.op.inputs[0]
+            continue
         if call.name == "[]":
             cuts = (call.given(1), *cuts)
         elif call.name not in REARRANGING:
@@ -111,12 +116,29 @@ def _find_embedding(
                 time = axes[0].root if len(axes) == 1 else None
                 embedding = call
             continue
+        padded = _find_causal_padding(scene, call)
+        if padded is not None:
+            causal = True
+            waiting.append((padded, taken))
+            continue
         causal = causal or _is_causal(scene, call)
         cut = (call.given(1), *taken) if call.name == "[]" else taken
         waiting += [(source, cut) for source in _find_same_positions(call, fact)]
     if embedding is None or not causal or time is None:
         return None
     return embedding if _has_positions(scene, scores, time) else None
+
+
+def _find_causal_padding(scene: HazardContext, call: OperatorCall) -> Fact | None:
+    """Return what a convolution reads, if it is padded in front only, to its length."""
+    if call.name not in CONVOLUTIONS:
+        return None
+    pad = scene.maker(call.op.inputs[0])
+    if pad is None or pad.name != "pad" or not pad.op.inputs:
+        return None
+    sizes, source = pad.given(1, "pad"), pad.op.inputs[0]
+    is_in_front = isinstance(sizes, tuple) and sizes[0] > 0 and not any(sizes[1:])
+    return source if is_in_front and call.shape[-1] == source.shape[-1] else None
 
 
 def _is_same_part(scene: HazardContext, fact: Fact, other: Fact) -> bool:
@@ -150,6 +172,8 @@ def _find_same_positions(call: OperatorCall, fact: Fact) -> list[Fact]:
         return [f for f in call.op.inputs if f.dtype.startswith(("float", "bf"))]
     if call.name in PRODUCTS | QUOTIENTS:
         return [first] if len(call.op.inputs) == 1 else []
+    if call.name in CONVOLUTIONS and len(call.op.inputs) > 1:
+        return [first] if call.op.inputs[1].shape[-1] == 1 else []
     same = call.name in ROWWISE | ELEMENTWISE | REARRANGING
     attention = call.name == "multi_head_attention_forward"
     return [first] if same or attention or call.name == "[]" else []

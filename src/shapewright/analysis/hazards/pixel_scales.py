@@ -62,7 +62,11 @@ def find_unscaled_pixels(scene: HazardContext) -> Iterator[Finding]:
 def _get_mean(scene: HazardContext, call: OperatorCall) -> object:
     """Return what tells the mean that a call subtracts from others, or None."""
     if len(call.op.inputs) > 1:
-        return "tensor", find_base(scene, call.op.inputs[1]).tensor
+        base = find_base(scene, call.op.inputs[1])
+        maker = scene.maker(base)
+        if maker is not None and maker.name in ("tensor", "as_tensor"):
+            return "values", str(maker.given(0, "data"))  # built for each picture
+        return "tensor", base.tensor
     number = call.given(1)
     return ("number", number) if type(number) in (int, float) and number else None
 

@@ -222,7 +222,8 @@ def _find_pairing(
             members = node.args[:2]
         elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
             # Two sets may be returned together, too.
-            of_labels = LABELS.search(name) or LABELS.search(other)
+            of_labels = bool(LABELS.search(name) or LABELS.search(other))
+            of_labels = of_labels or _is_pair_of_parts(node)
             members = node.elts[:2] if of_labels else []
         if not members or not isinstance(node, ast.Call | ast.Tuple):
             continue
@@ -234,3 +235,23 @@ def _find_pairing(
         if node.lineno > after.lineno and is_pair and parts[0] != parts[1]:
             return node
     return None
+
+
+def _is_pair_of_parts(node: ast.Tuple) -> bool:
+    """Return whether a tuple has the same slice of a list of tensors, and of a list of
+    numbers: `stack(rows[i:j]), tensor(classes[i:j])`.
+    """
+    if len(node.elts) != 2:
+        return False
+    names = {get_called_name(part) for part in node.elts}
+    slices = {
+        ast.unparse(inner.slice)
+        for part in node.elts
+        for inner in ast.walk(part)
+        if isinstance(inner, ast.Subscript)
+    }
+    return (
+        bool(names & {"tensor", "LongTensor"})
+        and "stack" in names
+        and (len(slices) == 1)
+    )

@@ -29,6 +29,7 @@ COPIES = frozenset({"clone", "deepcopy"})
 def find_copied_weights(scene: HazardContext) -> Iterator[Finding]:
     """Find copies of a weight to another under a name that says they are tied."""
     seen: set[object] = set()
+    yield from _find_copied_layers(scene)
     for op in scene.program.trace.ops:
         name = op.name.rpartition(".")[2]
         if name not in WRITES | COPIES or op.span is None or op.span in seen:
@@ -52,6 +53,35 @@ def find_copied_weights(scene: HazardContext) -> Iterator[Finding]:
             " and training moves them apart"
         )
         yield scene.finding(WEIGHTS_NOT_TIED, op, message)
+
+
+def _find_copied_layers(scene: HazardContext) -> Iterator[Finding]:
+    """Yield the findings for whole layers that are copied under such a name:
+    `self.out = copy.deepcopy(self.embed)`, `vector_to_parameters(...)`.
+    """
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
+            if not isinstance(value, ast.Call) or len(value.args) == 0:
+                continue
+            called = get_called_name(value)
+            pair: list[ast.expr] = []
+            if called == "deepcopy" and isinstance(node, ast.Assign):
+                pair = [node.targets[0], value.args[0]]
+            elif called == "vector_to_parameters" and len(value.args) == 2:
+                pair = [value.args[1], value.args[0]]
+            owners = [text.line_of(part) for part in pair]
+            is_own = all("self." in owner for owner in owners)
+            assert isinstance(node, ast.Assign | ast.Expr)
+            if len(pair) != 2 or not is_own or not _is_named_tied(text, node):
+                continue
+            yield Finding(
+                WEIGHTS_NOT_TIED,
+                "warning",
+                "these layers get equal weights once and keep their own: the two are"
+                " not tied, and training moves them apart",
+                text.span(node),
+            )
 
 
 def find_copied_pair(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:

@@ -7,7 +7,7 @@ show that one of them is the target of each pixel of what is made of the other.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from shapewright.analysis.training_mistakes.context import (
@@ -103,9 +103,13 @@ def _find_same_calls(
     mask, whose results a function returns.
     """
     calls: dict[str, list[tuple[ast.Call, str, str]]] = {}
-    for target, call in _iter_results(function):
+    others: dict[str, list[ast.Call]] = {}
+    results = list(_iter_results(function))
+    for target, call in results:
         name = text.written(target) if target is not None else ""
         own = [text.written(argument) for argument in call.args]
+        if own and any(map(_is_draw_of_file(text), call.args[1:])):
+            others.setdefault(text.written(call.func), []).append(call)
         name = name or (own[0] if own else "")
         if (
             own
@@ -117,6 +121,33 @@ def _find_same_calls(
         for (first, name, data), (second, other, more) in pairwise(same):
             if name != other and data != more:
                 yield first, second, (name, other)
+    for called, drawn in others.items():
+        same_calls = [c for _, c in results if text.written(c.func) == called]
+        moves = any(
+            _is_turn(node)
+            for _, moving in text.functions(get_called_name(drawn[0]))
+            for node in ast.walk(moving)
+        )
+        if moves and len(same_calls) == 2 and same_calls[1] in drawn:
+            one, two = (text.written(call.args[0]) for call in same_calls)
+            if one != two:
+                yield same_calls[0], same_calls[1], (one, two)
+
+
+def _is_draw_of_file(text: SourceText) -> Callable[[ast.expr], bool]:
+    """Return a function that tells calls which draw: by a library, or by a function of
+    the file.
+    """
+
+    def is_draw(node: ast.expr) -> bool:
+        name = get_called_name(node)
+        return name in DRAWS or any(
+            get_called_name(inner) in DRAWS
+            for _, function in (text.functions(name) if name else ())
+            for inner in ast.walk(function)
+        )
+
+    return is_draw
 
 
 def _iter_results(function: ast.AST) -> Iterator[tuple[ast.expr | None, ast.Call]]:
@@ -217,10 +248,11 @@ def _has_target_of_pixels(scene: RehearsalContext) -> bool:
     The prediction must come of another tensor of the batch.
     """
     sources: dict[int, frozenset[int]] = {}
+    data = set(scene.program.batches) or _list_data(scene)
     for op in scene.program.trace.ops:
         come = frozenset[int]()
         for fact in op.inputs:
-            own = {fact.tensor} if fact.tensor in scene.program.batches else set()
+            own = {fact.tensor} if fact.tensor in data else set()
             come |= sources.get(fact.tensor, frozenset(own))
         name = op.name.rpartition(".")[2]
         if (name in LOSSES or name in DIFFERENCES) and len(op.inputs) > 1:
@@ -228,8 +260,7 @@ def _has_target_of_pixels(scene: RehearsalContext) -> bool:
             if name in DIFFERENCES and not prediction.requires_grad:
                 prediction, target = target, prediction
             sides = [
-                sources.get(fact.tensor)
-                or frozenset({fact.tensor} & set(scene.program.batches))
+                sources.get(fact.tensor) or frozenset({fact.tensor} & data)
                 for fact in (prediction, target)
             ]
             pixels = min((*prediction.shape[-2:], *target.shape[-2:]), default=1)
@@ -241,3 +272,26 @@ def _has_target_of_pixels(scene: RehearsalContext) -> bool:
             if come:
                 sources.setdefault(out.tensor, come)
     return False
+
+
+def _list_data(scene: RehearsalContext) -> set[int]:
+    """Return the tensors of pictures that a program without loaders takes as they are:
+    of floats, and no parameters.
+    """
+    ops = scene.program.trace.ops
+    taken = {
+        fact.tensor
+        for op in ops
+        if op.name.rpartition(".")[2] in ("tensor", "as_tensor", "from_numpy")
+        for fact in op.outputs
+    }
+    produced = set(scene.program.producers) - taken
+    return {
+        fact.tensor
+        for op in ops
+        for fact in op.inputs
+        if fact.tensor not in produced
+        and fact.tensor not in scene.program.states
+        and fact.ndim > 2
+        and not fact.requires_grad
+    }

@@ -16,8 +16,8 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import LOOPS, get_called_name
 from shapewright.record.report import Observation
 
-DRAWS = operators_with("is_random")
-SEEDING = frozenset({"manual_seed", "manual_seed_all"})
+DRAWS = operators_with("is_random") | {"permutation", "shuffle"}
+SEEDING = frozenset({"manual_seed", "manual_seed_all", "seed"})
 KEEPING = frozenset({"fork_rng", "get_rng_state", "set_rng_state"})
 """Functions that put the state of random numbers back."""
 DEEPEST = 3
@@ -28,23 +28,91 @@ DEEPEST = 3
 def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
     """Find seeds of a training that are set again between its steps."""
     seen: set[object] = set()
+    yield from _find_new_generators(scene)
     met_seeds = list(scene.observations("seed-repeated"))
     drawn = _find_draw(scene) if met_seeds and not _is_kept(scene) else ""
     for met in met_seeds if drawn else ():
         for text, call in _iter_seeding_calls(scene, met):
             around = text.around(call, *LOOPS, ast.FunctionDef)
-            if around is None or not _has_pass_behind(text, around, call):
+            is_read = around is not None and _is_read_in_training(scene, met, around)
+            if around is None or not (is_read or _has_pass_behind(text, around, call)):
                 continue
             if around not in seen:
                 seen.add(around)
                 yield build_finding(
                     SEED_REPEATED,
                     f"the seed is set to {met.name} again in each epoch: all epochs"
-                    f" draw the same {drawn}",
+                    f" draw the same {drawn if _is_of_torch(call) else 'numbers'}",
                     text.span(call),
                     (scene.span(met.place, *SEEDING), "the seed is set here"),
                 )
             break
+
+
+def _find_new_generators(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find generators that are built with one seed in each epoch."""
+    for text in scene.program.own_texts():
+        for statement in text.nodes:
+            if not isinstance(statement, ast.Assign):
+                continue
+            seeding = statement.value
+            if get_called_name(seeding) not in SEEDING:
+                continue
+            generator = ast.unparse(statement.targets[0])
+            if "Generator()" not in ast.unparse(seeding) or "epoch" in ast.unparse(
+                seeding
+            ):
+                continue
+            function = text.around(statement, ast.FunctionDef)
+            around = text.around(statement, ast.For, ast.FunctionDef)
+            if around is None or not _is_of_epoch(text, around, function):
+                continue
+            draws = [
+                node
+                for node in ast.walk(around)
+                if get_called_name(node) in DRAWS
+                and isinstance(node, ast.Call)
+                and any(ast.unparse(w.value) == generator for w in node.keywords)
+            ]
+            assert isinstance(seeding, ast.Call)
+            if draws and _has_pass_behind(text, around, seeding):
+                yield build_finding(
+                    SEED_REPEATED,
+                    "this generator begins with the same seed in each epoch: all epochs"
+                    " draw the same numbers",
+                    text.span(statement),
+                    (text.span(draws[0]), "they are drawn here"),
+                )
+
+
+def _is_of_epoch(
+    text: SourceText, around: ast.AST, function: ast.FunctionDef | None
+) -> bool:
+    """Return whether a loop, or a function, is of one epoch of several: its calls stand
+    in a loop.
+    """
+    if isinstance(around, ast.For):
+        inner = [n for n in ast.walk(around) if isinstance(n, ast.For)]
+        return len(inner) > 1
+    calls = [
+        node
+        for node in text.nodes
+        if function is not None
+        and isinstance(node, ast.Call)
+        and get_called_name(node) == function.name
+    ]
+    return bool(calls) and all(
+        text.around(call, *LOOPS, ast.ListComp, ast.FunctionDef) is not None
+        and not isinstance(
+            text.around(call, *LOOPS, ast.ListComp, ast.FunctionDef), ast.FunctionDef
+        )
+        for call in calls
+    )
+
+
+def _is_of_torch(call: ast.Call) -> bool:
+    """Return whether a call seeds torch, not NumPy or Python."""
+    return get_called_name(call) != "seed"
 
 
 def _is_kept(scene: RehearsalContext) -> bool:
@@ -84,6 +152,25 @@ def _iter_seeding_calls(
         if function is None or not is_seeding:
             return
         names = frozenset({function.name})
+
+
+def _is_read_in_training(
+    scene: RehearsalContext, met: Observation, around: ast.AST
+) -> bool:
+    """Return whether a function that seeds and draws is a generator over which a
+    training loops.
+    """
+    is_generator = any(
+        isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(around)
+    )
+    text = scene.program.text(met.other[0]) if met.other is not None else None
+    if not is_generator or text is None or met.other is None:
+        return False
+    return any(
+        get_called_name(node) == "backward"
+        for loop in text.for_loops(met.other[1])
+        for node in ast.walk(loop)
+    )
 
 
 EVALUATING = frozenset({"eval", "no_grad", "inference_mode"})

@@ -23,6 +23,8 @@ NORMALIZING = re.compile(r"normali[sz]e|standardi[sz]e|z_?score|rescale", re.I)
 PREPARING = re.compile(r"transform|prepar|preprocess|augment|pipeline|load|to_", re.I)
 """Parts of names of functions that prepare samples."""
 COMPOSING = re.compile(r"compose|sequential|pipeline|chain", re.I)
+PLAIN = re.compile(r"(^|_)(plain|basic|clean|simple|center)(_|\\d|$)", re.I)
+"""Names of what is done without augmentation, beside what is done with it."""
 SCALE = "the model is trained on values of one scale and evaluated on those of another"
 
 
@@ -134,6 +136,8 @@ def _find_counterpart(name: str, others: Mapping[str, ast.AST]) -> str | None:
     mine, theirs = (EVALUATED, TRAINED)
     if TRAINED.search(name):
         mine, theirs = TRAINED, EVALUATED
+    elif PLAIN.search(name):
+        mine = PLAIN
     if not mine.search(name):
         return None
     alike = [other for other in others if theirs.search(other)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -42,14 +44,18 @@ def watch_seeds(seeds: Seeds) -> Iterator[None]:
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
-        def manual_seed(seed: Any) -> Any:
-            seeds.note(seed)
-            return original(seed)
+        def manual_seed(*args: Any, **kwargs: Any) -> Any:
+            for seed in (*args, *kwargs.values())[:1]:
+                seeds.note(seed)
+            return original(*args, **kwargs)
 
         return manual_seed
 
+    numpy: Any = sys.modules.get("numpy")
     with (
         replace_attribute(torch, "manual_seed", make),
         replace_attribute(torch.cuda, "manual_seed_all", make),
+        replace_attribute(random, "seed", make),
+        replace_attribute(numpy.random, "seed", make) if numpy else nullcontext(),
     ):
         yield
