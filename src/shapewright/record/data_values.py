@@ -19,3 +19,5 @@ class DataValues:
     zeros: int = 0
     highest: int | None = None
     """The largest of whole numbers, such as class labels."""
+    columns: tuple[int, ...] = ()
+    """The largest of each column of a table of whole numbers."""

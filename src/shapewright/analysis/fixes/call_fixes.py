@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.batch_edits import (
     suggest_batch_of_one,
     suggest_larger_batch,
 )
+from shapewright.analysis.fixes.channel_dims import suggest_channel_dims
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.image_edits import (
@@ -144,6 +145,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)
     )
     yield from iter_options("expanded", 1.1, suggest_expanded(program, failure))
+    yield from iter_options("channels", 0.8, suggest_channel_dims(program, failure))
     yield from iter_options(
         "layout", 1.9, keywords_and_methods.suggest_batch_first(program, failure)
     )

@@ -53,6 +53,7 @@ def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
         size = has if layer_size == needs else None
         if size is not None:
             written = _as_product(program, op.inputs[got[0]], got[1])
+            written = written or _as_sum(program, module, op.inputs[got[0]], got[1])
             yield from change_layer_size(program, module, needs, size, written)
 
 
@@ -69,6 +70,7 @@ def fix_expecting_layer(program: Program, failure: Failure) -> Iterator[Fix]:
         got = find_sides(failure)[1]
         if got is not None and op.inputs[got[0]].shape[got[1]] == has:
             written = _as_product(program, op.inputs[got[0]], got[1])
+            written = written or _as_sum(program, layer.path, op.inputs[got[0]], got[1])
         yield from change_layer_size(program, layer.path, needs, has, written)
 
 
@@ -208,6 +210,8 @@ def _find_outer_argument(
     """
     owner = text.around(call, ast.ClassDef)
     path = module.rpartition(".")[0]
+    if owner is None:
+        yield from _find_function_argument(module, text, call, name, sizes)
     while path and owner is not None:
         built = program.built.get(path)
         if built is not None and built.class_name == owner.name:
@@ -246,7 +250,7 @@ def write_changed_size(text: SourceText, node: ast.expr, old: int, new: int) -> 
     written = text.written(node)
     for name in iter_names_for(text, node, new):
         return name
-    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
         if old > 1 and new % old == 0:
             return f"{new // old} * {written}"
         if new > 1 and old % new == 0:
@@ -256,7 +260,40 @@ def write_changed_size(text: SourceText, node: ast.expr, old: int, new: int) -> 
     is_product = isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS)
     if is_product and old > 1 and new % old == 0:
         return f"{written} * {new // old}"
+    if isinstance(node, ast.BinOp) and old > 1 and new == 2 * old:
+        return f"2 * ({written})"
     return str(new)
+
+
+def _as_sum(program: Program, module: str, fact: Fact, dim: int) -> str:
+    """Return the width of joined tensors as a sum of what a layer's own class is built
+    with, `emb + 2 * hid`, or an empty string.
+    """
+    maker = program.producers.get(fact.tensor)
+    if maker is None or maker.name.rpartition(".")[2] not in JOINS:
+        return ""
+    dim %= fact.ndim
+    rest = [part.shape[:dim] + part.shape[dim + 1 :] for part in maker.inputs]
+    if any(shape != rest[0] for shape in rest):
+        return ""
+    values = {
+        name: value
+        for name, _, value in iter_arguments(program, module.rpartition(".")[0])
+        if type(value) is int and value > 1
+    }
+    words: list[str] = []
+    for part in maker.inputs:
+        size = part.shape[dim]
+        same = [name for name, value in values.items() if value == size]
+        twice = [f"2 * {name}" for name, value in values.items() if 2 * value == size]
+        word = (same or twice or [""])[0]
+        if not word or word in words:
+            return ""
+        words.append(word)
+    return " + ".join(words)
+
+
+JOINS = operators_with("concatenates")
 
 
 def _as_product(program: Program, fact: Fact, dim: int) -> str:
@@ -425,7 +462,8 @@ def _rewrite_sizes(
             continue
         named = list(iter_names_for(text, nodes[place], size)) if same else []
         near = same and abs(before[place] - size) <= MOST_EXTRA and min(before) > 0
-        if near and not named and isinstance(nodes[place], ast.Name | ast.Attribute):
+        is_plain = isinstance(nodes[place], ast.Name | ast.Attribute | ast.Call)
+        if near and not named and is_plain:
             sign = "+" if size > before[place] else "-"
             named = [f"{written[place]} {sign} {abs(size - before[place])}"]
         words.append(
@@ -448,6 +486,39 @@ MOST_EXTRA = 2
 """Places that a table may have for more than its name counts: those of tokens."""
 
 
+def _find_function_argument(
+    module: str,
+    text: SourceText,
+    call: ast.Call,
+    name: str,
+    sizes: tuple[int, int],
+) -> Iterator[Fix]:
+    """Find the argument behind a name in a function that builds a part of a model: the
+    call whose result has a name on the path of the layer, or the only call.
+    """
+    function = text.around(call, ast.FunctionDef)
+    parameters = [a.arg for a in function.args.args] if function is not None else []
+    if function is None or name not in parameters:
+        return
+    calls = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) == function.name
+    ]
+    own: list[ast.Call] = []
+    for outer in calls:
+        statement = text.statement_of(outer)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if any(get_last_name(target) in module.split(".") for target in targets):
+            own.append(outer)
+    chosen = own if len(own) == 1 else calls
+    at = parameters.index(name)
+    if len(chosen) == 1 and len(chosen[0].args) > at:
+        node = chosen[0].args[at]
+        shown = write_changed_size(text, node, *sizes)
+        yield replace_argument(text, chosen[0], name, node, shown)
+
+
 def find_size_nodes(
     text: SourceText, call: ast.Call, rank: int
 ) -> list[ast.expr] | None:
@@ -455,7 +526,12 @@ def find_size_nodes(
 
     A name among the arguments that stands for a tuple is looked up.
     """
-    values = [_find_value(text, argument) for argument in call.args]
+    values = [
+        _find_value(
+            text, argument.value if isinstance(argument, ast.Starred) else argument
+        )
+        for argument in call.args
+    ]
     for value in values:
         if isinstance(value, ast.Tuple | ast.List):
             sure = not any(isinstance(item, ast.Starred) for item in value.elts)

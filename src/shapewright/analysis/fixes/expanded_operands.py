@@ -8,10 +8,11 @@ something else for each sample.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.fixes.maker_edits import find_narrow_gather
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.scope_tensors import list_scope_facts
 from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -24,7 +25,9 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import is_installed
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Op, collect_leaves
 
 OF_FEATURES = frozenset({INNER_DIM_MISMATCH, TARGET_SHAPE})
@@ -61,13 +64,80 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
         if dim == rank - 1 and of_layer:
             continue  # copies of one feature are no other features
         sizes = ["-1"] * rank
-        written = write_size(program, failure, text, node, size)
+        written = _read_off_operand(text, op, nodes, dim, size)
+        written = written or write_size(program, failure, text, node, size)
         sizes[_get_written_dim(program, op, dim)] = written
         method = f".expand({', '.join(sizes)})"
         if failure.unmet is not None and failure.unmet.code == HIDDEN_STATE_SHAPE:
             # A state is read as it lies: a GPU refuses an expanded one.
             method = f".repeat({', '.join('1' if s == '-1' else s for s in sizes)})"
         yield append_method(text, node, method)
+        yield from _expand_where_made(program, op, at, dim, size)
+
+
+def _expand_where_made(
+    program: Program, op: Op, at: int, dim: int, size: int
+) -> Iterator[Fix]:
+    """Suggest to expand a sample where its batch dim is made, in another function."""
+    maker = program.producers.get(op.inputs[at].tensor)
+    place = program.node(maker.span) if maker is not None else None
+    if maker is None or place is None or maker.name.rpartition(".")[2] not in MAKING:
+        return
+    text, node = place
+    if maker.span == op.span or not isinstance(node, ast.expr):
+        return
+    facts = list_scope_facts(program, op, text, node)
+    names = [n for n, fact in facts.items() if fact.shape[dim : dim + 1] == (size,)]
+    names += _list_passed_names(program, op, text, node, dim, size)
+    for name in names[:1]:
+        sizes = ["-1"] * op.inputs[at].ndim
+        sizes[dim] = f"{name}.size({dim})"
+        yield append_method(text, node, f".expand({', '.join(sizes)})")
+
+
+def _list_passed_names(
+    program: Program, op: Op, text: SourceText, node: ast.expr, dim: int, size: int
+) -> list[str]:
+    """Return the names, in the function of a node, of what is handed on to a call as
+    another of its operands, with so many elements in a dim.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
+    names: list[str] = []
+    for frame in op.frames:
+        place = program.node(frame.span)
+        call = place[1] if place is not None else None
+        if not isinstance(call, ast.Call) or text.around(call, *FUNCTIONS) is not scope:
+            continue
+        for _, function in text.functions(get_called_name(call)):
+            parameters = [argument.arg for argument in function.args.args]
+            if parameters[:1] == ["self"]:
+                parameters = parameters[1:]
+            passed = dict(zip(parameters, call.args, strict=False))
+            for operand, fact in zip(nodes, op.inputs, strict=False):
+                name = operand.id if isinstance(operand, ast.Name) else ""
+                outer = passed.get(name)
+                has_size = fact.shape[dim : dim + 1] == (size,)
+                if isinstance(outer, ast.Name) and has_size:
+                    names.append(outer.id)
+    return names
+
+
+MAKING = frozenset({"unsqueeze", "[]"})
+"""Calls that make a batch dim of one."""
+
+
+def _read_off_operand(
+    text: SourceText, op: Op, nodes: Sequence[ast.expr | None], dim: int, size: int
+) -> str:
+    """Return how a size is read off another operand of a call that is a name:
+    `x.size(0)`; an empty string if there is none.
+    """
+    for node, fact in zip(nodes, op.inputs, strict=False):
+        is_named = isinstance(node, ast.Name)
+        if node is not None and is_named and fact.shape[dim : dim + 1] == (size,):
+            return f"{text.written(node)}.size({dim})"
+    return ""
 
 
 def _is_own_layer(program: Program, op: Op) -> bool:

@@ -8,30 +8,38 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.constructors import find_size_pairs
+from shapewright.analysis.fixes.scope_tensors import list_scope_facts
 from shapewright.analysis.fixes.suspect_lines import (
     find_suspects,
     iter_named_facts,
     iter_nodes_on,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import ATTENTION_MASK_SHAPE
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Frame
 from shapewright.program.syntax_nodes import get_shape_owner
+from shapewright.record.ops import Fact
 
 
 def suggest_other_shape_dim(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest the dim of a tensor that has the size which a call needs, where the size
     that it got was read from another dim of that tensor.
     """
-    pairs = {
-        frozenset(pair) for pair in find_size_pairs(program, failure) if 1 not in pair
-    }
+    known_pairs = [
+        *find_size_pairs(program, failure),
+        *_find_mask_pairs(program, failure),
+    ]
+    pairs = {frozenset(pair) for pair in known_pairs if 1 not in pair}
     if not pairs:
         return
     op = program.trace.ops[failure.op]
     lines = find_suspects(program, failure)
+    if failure.unmet is not None and failure.unmet.code == ATTENTION_MASK_SHAPE:
+        yield from _read_other_tensors(program, failure, known_pairs)
     for text, node in iter_nodes_on(program, lines, ast.Subscript, ast.Call):
         read = _get_read(node)
         if read is None:
@@ -49,6 +57,72 @@ def suggest_other_shape_dim(program: Program, failure: Failure) -> Iterator[Fix]
         statement = text.parent(node)
         if isinstance(statement, ast.Assign) and statement.value is node:
             yield from _swap_names(text, statement)
+
+
+def _find_mask_pairs(program: Program, failure: Failure) -> list[tuple[int, int]]:
+    """Return the length that a square mask of attention has, and the one it needs."""
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != ATTENTION_MASK_SHAPE or len(op.inputs) < 4:
+        return []
+    at = -2 if op.name.endswith("scaled_dot_product_attention") else 0
+    queries, keys = (fact.shape[at] for fact in op.inputs[:2])
+    squares = {
+        fact.shape[-1]
+        for fact in op.inputs[3:]
+        if fact.ndim >= 2 and fact.shape[-1] == fact.shape[-2]
+    }
+    return [(size, queries) for size in squares if size != queries == keys]
+
+
+def _read_other_tensors(
+    program: Program, failure: Failure, pairs: list[tuple[int, int]]
+) -> Iterator[Fix]:
+    """Suggest to read the length of a mask off another tensor in scope, or off another
+    dim, where the mask is asked for.
+    """
+    op = program.trace.ops[failure.op]
+    frames = [
+        frame.span for fact in op.inputs[3:] for frame in _list_frames(program, fact)
+    ]
+    lines = [(span.file, span.line) for span in dict.fromkeys(reversed(frames))]
+    for text, node in iter_nodes_on(program, lines, ast.Subscript, ast.Call):
+        read = _get_read(node)
+        if read is None:
+            continue
+        owner, place, dim = read
+        facts = list_scope_facts(program, op, text, node)
+        fact = facts.get(text.written(owner))
+        if fact is None or not -fact.ndim <= dim < fact.ndim:
+            continue
+        for has, needs in pairs:
+            if fact.shape[dim] != has:
+                continue
+            for other, size in enumerate(fact.shape):
+                if size == needs:
+                    yield _replace_dim(text, node, place, other)
+            for name, tensor in facts.items():
+                if tensor.ndim == fact.ndim and tensor.shape[dim] == needs:
+                    written = join_lines(text.written(node))
+                    shown = written.replace(text.written(owner), name, 1)
+                    edit = Edit(text.span(owner), name)
+                    yield Fix("fits", f"`{shown}`", (edit,))
+
+
+def _list_frames(program: Program, fact: Fact) -> list[Frame]:
+    """Return the places from which a tensor, or what it is a view of, was made."""
+    frames: list[Frame] = []
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None:
+            break
+        frames += maker.frames
+        if not maker.inputs:
+            break
+        fact = maker.inputs[0]
+    return frames
+
+
+FARTHEST = 6
 
 
 def _get_read(node: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:

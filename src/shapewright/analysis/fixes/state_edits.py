@@ -187,8 +187,8 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
         edits: dict[Span, Edit] = {}
         messages = []
         for twin in _find_twins(failure, op, at):
-            maker = program.producers.get(op.inputs[twin].tensor)
-            if maker is None or maker.name.rpartition(".")[2] not in CREATING:
+            maker = _find_creation(program, op.inputs[twin])
+            if maker is None:
                 return
             fixes = list(
                 resize_tensor(program, failure, maker, shape, wanted, scaled=(0,))
@@ -200,6 +200,22 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
             edits |= {edit.span: edit for edit in fix.edits}
         more = f" and {len(edits) - 1} more" if len(edits) > 1 else ""
         yield Fix("fits", messages[0] + more, tuple(edits.values()))
+
+
+def _find_creation(program: Program, state: Fact) -> Op | None:
+    """Return the call that created a state of sizes that it was given, before it was
+    filled or detached: `weight.new(2, 5, 12).zero_()`.
+    """
+    maker = program.producers.get(state.tensor)
+    if maker is not None and maker.name.rpartition(".")[2] in CREATING:
+        return maker
+    for op in program.trace.ops:
+        if op.name.rpartition(".")[2] in CREATING and any(
+            out.storage == state.storage and out.shape == state.shape
+            for out in op.outputs
+        ):
+            return op
+    return None
 
 
 def _with_layers_name(program: Program, op: Op, fix: Fix, count: int) -> Fix:

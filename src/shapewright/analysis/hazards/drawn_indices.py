@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.target_values import CLASS_LOSSES, SAME
 from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import DRAWN_INDEX, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.record.data_values import DataValues
 from shapewright.record.ops import Fact, Op
 
 DRAWS = frozenset({"randint", "random_"})
@@ -29,9 +31,11 @@ FARTHEST = 24
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """Values from `low` to `high`, both included, drawn by `op`."""
+    """Values from `low` to `high`, both included, drawn by `op`; `low` is None for data
+    that hold `high`.
+    """
 
-    low: int
+    low: int | None
     high: int
     op: Op
 
@@ -67,14 +71,15 @@ def find_drawn_indices(scene: HazardContext) -> Iterator[Finding]:
             continue
         seen.add(call.op.span)
         name = scene.words(call.op)[use.at]
+        what = f"is drawn from {draw.low} to {draw.high}"
+        where = "it is drawn here"
+        if draw.low is None:
+            what, where = f"has numbers up to {draw.high}", "the data are read here"
         message = (
-            f"{name} is drawn from {draw.low} to {draw.high}, and"
-            f" {scene.operation(call.op)} has {use.size} {use.what}, 0 to"
-            f" {use.size - 1}"
+            f"{name} {what}, and {scene.operation(call.op)} has {use.size} {use.what},"
+            f" 0 to {use.size - 1}"
         )
-        yield scene.finding(
-            DRAWN_INDEX, call.op, message, (draw.op, "it is drawn here")
-        )
+        yield scene.finding(DRAWN_INDEX, call.op, message, (draw.op, where))
 
 
 def _find_use(call: OperatorCall) -> _Use | None:
@@ -113,9 +118,13 @@ def _find_draw(
     scene: HazardContext, fact: Fact, written: Mapping[int, OperatorCall]
 ) -> _Draw | None:
     """Follow values back to the call that drew them; None if anything else came in."""
-    shift = 0
+    shift, taken = 0, _Taken()
     for far in range(FARTHEST):
         call = written.get(fact.tensor) or scene.maker(fact)
+        known = scene.program.data_values.get(fact.tensor)
+        if known is not None and call is not None and fact.tensor not in written:
+            high = taken.find_highest(known)
+            return _Draw(None, high + shift, call.op) if high is not None else None
         if call is None or (fact.tensor in written and call.name not in DRAWS):
             return None
         if call.name.removesuffix("_like") in DRAWS:
@@ -132,10 +141,54 @@ def _find_draw(
             return None
         if not call.op.inputs:
             return None
+        taken.note(call)
         if call.name in JOINS and len(call.op.inputs) > 1:
             return _find_least_draw(scene, call, written) if far < DEEPEST else None
         fact = call.op.inputs[0]
     return None
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Which part of data an index reads: a column, some rows."""
+
+    column: int | None = None
+    is_part: bool = False
+
+    def note(self, call: OperatorCall) -> None:
+        """Note what a call takes of its input."""
+        fact = call.op.inputs[0]
+        if call.name == "select" and call.given(1, "dim") in (1, -1):
+            self._take_column(fact, call.given(2, "index"))
+        elif call.name in ("[]", "__getitem__"):
+            items = get_items(call)
+            if items is None:
+                self.is_part = True
+                return
+            rows, rest = items[:1], items[1:]
+            if rows not in ((":",), ("tensor",), ("...",)):
+                self.is_part = True
+            if len(rest) == 1 and type(rest[0]) is int:
+                self._take_column(fact, rest[0])
+            elif rest:
+                self.is_part = True
+        elif call.name in JOINS | {"unbind", "split", "chunk"}:
+            self.is_part = True
+
+    def _take_column(self, fact: Fact, column: object) -> None:
+        if type(column) is int and fact.ndim == 2 and self.column is None:
+            self.column = column
+        else:
+            self.is_part = True
+
+    def find_highest(self, known: DataValues) -> int | None:
+        """Return the largest number that the part holds, or None if unknown."""
+        if self.is_part:
+            return None
+        if self.column is None:
+            return known.highest
+        in_table = -len(known.columns) <= self.column < len(known.columns)
+        return known.columns[self.column] if in_table else None
 
 
 def _find_least_draw(

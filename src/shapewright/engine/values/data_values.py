@@ -15,6 +15,8 @@ from shapewright.record.data_values import DataValues
 
 LARGEST = 1 << 22
 """Elements up to which data are read: a larger array may lie on a disk."""
+MOST_COLUMNS = 64
+"""Columns of a table of whole numbers that are looked at one by one."""
 FEWEST = 2
 """Elements from which a tensor counts as data: a single infinity is a start value."""
 
@@ -40,7 +42,10 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
     if not data.is_floating_point():
         whole = data.dtype is not torch.bool
         largest = int(data.detach().max()) if whole else 1
-        return DataValues(data.numel(), highest=largest)
+        columns: tuple[int, ...] = ()
+        if whole and data.ndim == 2 and data.shape[1] <= MOST_COLUMNS:
+            columns = tuple(data.detach().amax(0).tolist())
+        return DataValues(data.numel(), highest=largest, columns=columns)
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
     if is_finite and (lowest > 0 or highest < 0):

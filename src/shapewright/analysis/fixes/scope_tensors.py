@@ -1,0 +1,81 @@
+"""The tensors that names stand for in any function of the program, by what the run did
+on its lines.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from shapewright.analysis.fixes.suspect_lines import iter_named_facts
+from shapewright.analysis.program_run import Program
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import FUNCTIONS, get_shape_owner
+from shapewright.record.ops import Fact, Op
+
+MOST = 3_000
+"""Calls before a failure that are looked at."""
+
+
+def list_scope_facts(
+    program: Program, op: Op, text: SourceText, node: ast.expr
+) -> dict[str, Fact]:
+    """Return the tensors of names in the function around a node, as they were last set
+    or read before a call.
+
+    Example: ``{"seq": f32[8, 33], "inp": f32[8, 32]}`` for a node below
+    ``inp = seq[:, :-1]``.
+    """
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    if scope is None:
+        return {}
+    facts: dict[str, Fact] = {}
+    by_span = _index_calls(program, op, text)
+    for part in ast.walk(scope):
+        if isinstance(part, ast.Assign) and part.lineno < node.lineno:
+            for target, value in _iter_pairs(part):
+                calls = by_span.get(text.span(value), ())
+                if calls and isinstance(target, ast.Name) and calls[-1].outputs:
+                    facts[target.id] = calls[-1].outputs[0]
+        if not isinstance(part, ast.Subscript | ast.Call | ast.BinOp):
+            continue
+        read = _get_read_name(part)
+        calls = by_span.get(text.span(part), ())
+        if read and calls and calls[-1].inputs:
+            facts.setdefault(read, calls[-1].inputs[0])
+    named = iter_named_facts(program, op, text, node)
+    return {**facts, **named}
+
+
+def _index_calls(program: Program, op: Op, text: SourceText) -> dict[Span, list[Op]]:
+    """Return the calls before another, by the outermost place in a file."""
+    by_span: dict[Span, list[Op]] = {}
+    for before in program.trace.ops[max(0, op.index - MOST) : op.index]:
+        for frame in before.frames:
+            if frame.span.file == text.file:
+                by_span.setdefault(frame.span, []).append(before)
+        if before.span is not None and before.span.file == text.file:
+            by_span.setdefault(before.span, []).append(before)
+    return by_span
+
+
+def _iter_pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the targets of an assignment with their values: `a, b = x[:1], x[1:]`."""
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    return [(target, value)]
+
+
+def _get_read_name(node: ast.Subscript | ast.Call | ast.BinOp) -> str:
+    """Return the name whose tensor a call is given first, or an empty string."""
+    if get_shape_owner(node) is not None:
+        return ""
+    first: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        first = node.value
+    elif isinstance(node, ast.BinOp):
+        first = node.left
+    elif isinstance(node.func, ast.Attribute):
+        first = node.func.value
+    return first.id if isinstance(first, ast.Name) else ""
