@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 
 from shapewright.analysis.fixes.numbers_and_names import replace_number
 from shapewright.analysis.makers import iter_makers
@@ -58,6 +59,16 @@ def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fi
             if other != dim
             and shape[dim] == needs
             and (shape[other] == has or (kept and has == 1))
+        ]
+        whole = prod(shape)
+        others += [  # of what is flattened
+            other
+            for needs, has in _list_sizes(failure, op)
+            for other in range(len(shape))
+            if not kept
+            and shape[other] != shape[dim]
+            and (whole // shape[dim], whole // shape[other])
+            in ((has, needs), (needs, has))
         ]
         text, call = text_and_call
         words = [word.value for word in call.keywords if word.arg in ("dim", "axis")]
