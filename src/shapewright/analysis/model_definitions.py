@@ -14,6 +14,7 @@ from shapewright.analysis.fixes.statements import (
     wrap_in_no_grad,
     write_before,
 )
+from shapewright.analysis.optimized_results import explain_optimized_result
 from shapewright.analysis.parameter_rows import find_parameter_rows
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
@@ -68,7 +69,9 @@ def _find_cause(program: Program, finding: Finding) -> tuple[str, Explanation | 
         return NOTHING_TO_TRAIN, _explain_empty(program, text, node)
     if NON_LEAF in messages:
         rows = find_parameter_rows(program, text, node)
-        return NOTHING_TO_TRAIN, rows or _explain_result(program, text, node)
+        return NOTHING_TO_TRAIN, rows or explain_optimized_result(
+            program, text, _get_parameters(node)
+        )
     if TOO_EARLY in messages or "has no attribute '_parameters'" in messages:
         return NOT_A_MODULE_YET, _explain_early(program, text, node)
     if "leaf Variable that requires grad" in messages:
@@ -334,93 +337,6 @@ def _explain_frozen(
 
 
 # -- a result in place of a parameter --------------------------------------------------
-
-
-def _explain_result(
-    program: Program, text: SourceText, node: ast.AST
-) -> Explanation | None:
-    """Explain a tensor in an optimizer that is the result of a call."""
-    tensors = program.ending.tensors if program.ending is not None else {}
-    parameters = _get_parameters(node)
-    if parameters is None:
-        return None
-    causes = []
-    for name in dict.fromkeys(_iter_names(parameters)):
-        fact = tensors.get(name)
-        maker = program.producers.get(fact.tensor) if fact is not None else None
-        if fact is None or fact.is_leaf or maker is None or maker.span is None:
-            continue
-        call = program.node(maker.span)
-        written = join_lines(call[0].written(call[1])) if call is not None else ""
-        shown = f"`{written}`" if 0 < len(written) <= 48 else f"`{maker.name}`"
-        message = f"`{name}` is no parameter but the result of {shown}, at line"
-        message += f" {maker.span.line}: an optimizer trains leaves only"
-        fixes = tuple(_iter_leaf_edits(*call)) if call is not None else ()
-        place = Related(maker.span, f"`{name}` is computed here")
-        causes.append(Explanation(message, (place,), fixes))
-    if not causes:
-        return None
-    firsts = [cause.fixes[0] for cause in causes if cause.fixes]
-    fixes = causes[0].fixes
-    if len(firsts) > 1:
-        message = " and ".join(fix.message for fix in firsts)
-        fixes = (Fix("fits", message, tuple(e for fix in firsts for e in fix.edits)),)
-    related = tuple(place for cause in causes for place in cause.related)
-    return Explanation(causes[0].message, related, fixes)
-
-
-def _iter_names(node: ast.AST) -> Iterator[str]:
-    """Yield the dotted names in an expression."""
-    for name_node in ast.walk(node):
-        if isinstance(name_node, ast.Name | ast.Attribute) and get_dotted_name(
-            name_node
-        ):
-            yield get_dotted_name(name_node)
-
-
-def _iter_leaf_edits(text: SourceText, node: ast.AST) -> Iterator[Fix]:
-    """Yield edits that compute first and ask for a gradient last."""
-    if not isinstance(node, ast.expr):
-        return
-    written = text.written(node)
-    inner = node
-    while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
-        owner = inner.func.value
-        if isinstance(owner, ast.Call) and get_called_name(owner) == "Parameter":
-            tail = Span(
-                text.file, *_get_end(text.span(owner)), *_get_end(text.span(node))
-            )
-            argument = text.written(owner.args[0]) if owner.args else ""
-            new = f"{text.written(owner.func)}({argument}{text.at(tail)})"
-            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
-            return
-        inner = owner
-    for call in ast.walk(node):
-        words = call.keywords if isinstance(call, ast.Call) else []
-        for word in words:
-            if word.arg == "requires_grad" and isinstance(call, ast.Call):
-                bare = _drop_keyword(text, call, word)
-                changed = written.replace(text.written(call), bare)
-                tight = isinstance(node, ast.Call | ast.Name)
-                new = f"{changed if tight else f'({changed})'}.requires_grad_()"
-                yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
-                return
-
-
-def _drop_keyword(text: SourceText, call: ast.Call, word: ast.keyword) -> str:
-    """Return the text of a call without one of its keywords."""
-    kept = [text.written(argument) for argument in call.args]
-    kept += [
-        f"{keyword.arg}={text.written(keyword.value)}"
-        for keyword in call.keywords
-        if keyword is not word
-    ]
-    return f"{text.written(call.func)}({', '.join(kept)})"
-
-
-def _get_end(span: Span) -> tuple[int, int]:
-    """Return the line and column at which a span ends."""
-    return span.end_line, span.end_column
 
 
 def _explain_leaf(text: SourceText, node: ast.AST) -> Explanation | None:

@@ -29,6 +29,10 @@ class Edge:
     user: Op
 
 
+MOST_INSIDE = 40
+"""Tensors inside a function of the program's own that are followed."""
+
+
 class History:
     """The calls of a run, as its autograd graphs see them."""
 
@@ -57,13 +61,32 @@ class History:
             if fact.tensor in seen:
                 continue
             seen.add(fact.tensor)
+            known = len(graph)
             for op in self.makers.get(fact.tensor, ()):
                 output = next(o for o in op.outputs if o.tensor == fact.tensor)
                 if op.index >= before or not output.requires_grad or output.is_leaf:
                     continue
                 graph[op.index] = op
                 waiting += [source for source in op.inputs if source.requires_grad]
+            if len(graph) == known and not fact.is_leaf:
+                waiting += self._find_function_inputs(fact, before)
         return graph
+
+    def _find_function_inputs(self, fact: Fact, before: int) -> list[Fact]:
+        """Return what the program's own `autograd.Function` was given that returned a
+        tensor: its calls are recorded without a graph.
+        """
+        sources: list[Fact] = []
+        waiting, seen = [fact], set[int]()
+        while waiting and len(seen) < MOST_INSIDE:
+            part = waiting.pop()
+            if part.tensor in seen:
+                continue
+            seen.add(part.tensor)
+            for op in self.makers.get(part.tensor, ()):
+                for source in op.inputs if op.index < before else ():
+                    (sources if source.requires_grad else waiting).append(source)
+        return sources
 
     def iter_edges(self, users: dict[int, Op], makers: dict[int, Op]) -> Iterator[Edge]:
         """Yield the tensors that calls of `makers` made and calls of `users` alone use,

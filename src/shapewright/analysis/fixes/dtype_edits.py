@@ -16,9 +16,11 @@ from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import DTYPE_MISMATCH
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 
@@ -153,3 +155,30 @@ FILLED = MAKERS - operators_with("is_random")
 """Functions that make a tensor of numbers that are known."""
 INDICES = frozenset({"int64", "int32", "int16", "int8", "uint8", "bool"})
 """Dtypes of which an index is taken."""
+
+
+def suggest_target_dtype(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest the dtype of the predictions for the targets of losses whose backward
+    pass takes no two dtypes.
+    """
+    edits: dict[Span, Edit] = {}
+    shown: list[str] = []
+    for op in program.trace.ops:
+        if not op.name.endswith("_loss") or len(op.inputs) != 2:
+            continue
+        prediction, target = op.inputs
+        place = program.call_at(op.span)
+        if place is None or target.dtype == prediction.dtype:
+            continue
+        method = f".{CASTS.get(prediction.dtype, '')}()"
+        text, call = place
+        if method == ".()" or not prediction.requires_grad or len(call.args) < 2:
+            continue
+        argument = call.args[-1]
+        span = text.span(argument)
+        if span not in edits:
+            edits[span] = Edit(span.end, method)
+            shown.append(f"`{join_lines(text.written(argument))}{method}`")
+    if edits:
+        message = " and ".join(dict.fromkeys(shown))
+        yield Fix("fits", message, tuple(edits.values()))

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -39,6 +41,38 @@ def find_module_list(program: Program, span: Span) -> Fix | None:
     shown = join_lines(f"{prefix}({inner})")
     shown = shown if len(shown) <= 60 else f"{prefix}(...)"
     return Fix("fits", f"`{shown}`", (Edit(text.span(node), f"{prefix}({inner})"),))
+
+
+def suggest_registered_lists(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `nn.ModuleList` for all lists whose layers the `to()` of their model did
+    not reach, where one of these layers computes in another dtype than it is given.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != DTYPE_MISMATCH or "." in op.module:
+        return
+    edits: dict[Span, Edit] = {}
+    messages: list[str] = []
+    for path, built in program.built.items():
+        fix = find_module_list(program, built.span) if "." not in path else None
+        for edit in fix.edits if fix is not None else ():
+            if fix is not None and edit.span not in edits:
+                edits[edit.span] = edit
+                messages.append(_show_assigned(program, edit) or fix.message)
+    if op.module in program.built and edits:
+        shown = " and ".join(messages)
+        yield Fix("fits", f"{shown}, which `to()` reaches", tuple(edits.values()))
+
+
+def _show_assigned(program: Program, edit: Edit) -> str:
+    """Return the assignment of a list as it is after an edit, in quotes."""
+    place = program.node(edit.span)
+    if place is None:
+        return ""
+    text, node = place
+    statement = text.statement_of(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    shown = f"{text.written(targets[0])} = {edit.text}" if len(targets) == 1 else ""
+    return f"`{join_lines(shown)}`" if 0 < len(shown) <= 60 else ""
 
 
 def suggest_kept_lists(program: Program) -> Iterator[Fix]:

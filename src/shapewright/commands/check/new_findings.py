@@ -20,6 +20,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.device_edits import suggest_moves
+from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -55,6 +56,7 @@ from shapewright.commands.check.tried_fixes import (
 )
 from shapewright.findings.codes import (
     COLLATED_LIST,
+    DTYPE_MISMATCH,
     ITEMS_DO_NOT_STACK,
     MIXED_DEVICES,
     PROGRAM_ERROR,
@@ -227,6 +229,10 @@ class NewFindings:
             if not any(_is_same_stray(shown, entry.finding) for entry in fresh):
                 moves = suggest_moves(program, finding)
                 yield Reported(shown, place), list(iter_options("move", 1.0, moves))
+            return
+        if finding.code == DTYPE_MISMATCH:
+            casts = suggest_target_dtype(program, finding)
+            yield Reported(finding, place), list(iter_options("dtype", 1.0, casts))
             return
         ended = finding.code in (TORCH_ERROR, PROGRAM_ERROR)
         if ended and is_left:

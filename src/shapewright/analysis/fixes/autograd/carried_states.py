@@ -17,13 +17,67 @@ from shapewright.analysis.fixes.autograd.early_graphs import get_edge
 from shapewright.analysis.fixes.statements import write_after, write_before
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact
+
+
+def _suggest_resetting(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest the program's own call that gives its states their first values,
+    `reset_net(model)`, in each turn of the loop.
+    """
+    names = [name for name in cause.names if name.startswith("self.")]
+    failing = history.find_text(cause.failing.span)
+    if not names or failing is None:
+        return
+    text, statement = failing
+    attribute = names[0].partition(".")[2]
+    resetting = {
+        function.name
+        for _, function in text.functions()
+        if "reset" in function.name.lower()
+        and any(
+            ast.unparse(target) == f"self.{attribute}"
+            for target, _ in iter_assignments(function)
+        )
+    }
+    resetting |= {
+        function.name
+        for _, function in text.functions()
+        if "reset" in function.name.lower()
+        and any(get_called_name(node) in resetting for node in ast.walk(function))
+    }
+    loop = text.around(statement, ast.For)
+    scope = text.around(statement, *FUNCTIONS) or text.tree
+    if loop is None or scope is None:
+        return
+    known = {
+        name.id if isinstance(name, ast.Name) else name.arg
+        for name in ast.walk(scope)
+        if isinstance(name, ast.Name | ast.arg)
+    }
+    for node in text.nodes:
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(call, ast.Call) or get_called_name(call) not in resetting:
+            continue
+        written = text.written(call)
+        outer = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
+        functions = {function.name for _, function in text.functions()}
+        if "self" in outer or not outer <= known | functions:
+            continue
+        edit = write_before(text, loop.body[0], written)
+        yield Fix("fits", f"`{join_lines(written)}` first in the loop", (edit,))
+        return
 
 
 def suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `state = state.detach()` between two iterations."""
     edge = get_edge(cause)
+    yield from _suggest_resetting(history, cause)
     if edge is not None:
         several = len({f.tensor for f in _collect_carried(edge)}) > 1
         yield from _suggest_kept_state(history, edge, several)
