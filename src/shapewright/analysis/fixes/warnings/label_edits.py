@@ -64,6 +64,12 @@ def suggest_ignored_padding(
     if built is not None:
         place = program.call_at(built.span)
         text, loss = place if place is not None else (text, None)
+    kept = [program.node(place.span) for place in finding.related]
+    for stored in kept:
+        if loss is not None and stored and isinstance(stored[1], ast.Attribute):
+            new = f"ignore_index={stored[0].written(stored[1])}"
+            yield with_keyword(text, loss, new)
+            return
     if loss is not None and isinstance(written, ast.Name):
         yield with_keyword(text, loss, f"ignore_index={name}")
     if padding is not None:
