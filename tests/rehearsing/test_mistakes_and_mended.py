@@ -181,6 +181,124 @@ PAIRS: dict[str, str] = {
                 tokens += count
         print(math.exp(nats / tokens))
     """,
+    "dropout-always-on: of attention": """
+        class Attention(nn.Module):
+            def __init__(self, p=0.1):
+                super().__init__()
+                self.p, self.qkv, self.out = p, nn.Linear(6, 18), nn.Linear(6, 3)
+
+            def forward(self, a):
+                q, k, v = self.qkv(a).view(-1, 5, 18).chunk(3, -1)
+                p = <self.p -> self.p if self.training else 0.0>
+                z = F.scaled_dot_product_attention(q, k, v, dropout_p=p)
+                return self.out(z).flatten(0, 1)
+
+        net = Attention()
+        criterion(net(x), y).backward()
+        net.eval()
+        with torch.no_grad():
+            print(net(x_val[:30]).argmax(1))
+    """,
+    "dropout-always-on: paths by hand": """
+        class Block(nn.Module):
+            def __init__(self, keep=0.9):
+                super().__init__()
+                self.keep, self.body = keep, nn.Linear(6, 6)
+
+            def drop(self, branch):
+                <  -> if not self.training: return branch>
+                mask = (torch.rand(len(branch), 1) + self.keep).floor_()
+                return branch.div(self.keep) * mask
+
+            def forward(self, a):
+                return a + self.drop(self.body(a))
+
+        net = nn.Sequential(Block(), Block(), nn.Linear(6, 3))
+        criterion(net(x), y).backward()
+        net.eval()
+        with torch.no_grad():
+            print(net(x_val).argmax(1))
+    """,
+    "focal-on-mean: by expm1": """
+        scores = model(x)
+        log_p = scores - torch.logsumexp(scores, 1, keepdim=True)
+        nll = -log_p.gather(1, y[:, None]).squeeze(1)<.mean() -> >
+        (torch.neg(torch.expm1(-nll)) ** 2 * nll).mean().backward()
+        optimizer.step()
+    """,
+    "batch-axis: gumbel": """
+        class Codes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scores, self.read = nn.Linear(6, 5), nn.Linear(5, 3)
+
+            def forward(self, a):
+                return self.read(F.gumbel_softmax(self.scores(a), dim=<0 -> 1>))
+
+        net = Codes()
+        adam = torch.optim.Adam(net.parameters())
+        for a, b in loader:
+            adam.zero_grad()
+            criterion(net(a), b).backward()
+            adam.step()
+    """,
+    "batch-axis: a running sum": """
+        hazards = nn.Linear(6, 4)
+        sgd = torch.optim.SGD(hazards.parameters(), lr=0.1)
+        for a, b in loader:
+            log_s = -F.softplus(hazards(a)).cumsum(<0 -> 1>)
+            sgd.zero_grad()
+            (-log_s.gather(1, b[:, None]).mean()).backward()
+            sgd.step()
+    """,
+    "log-of-zero: what relu has cut": """
+        rain = torch.relu(torch.randn(70, 6))
+        level = torch.log10(rain<  ->  + 0.01>)
+        criterion(model(level), y).backward()
+        optimizer.step()
+    """,
+    "nan-in-data: windows": """
+        table = np.ones((80, 6), dtype=np.float32)
+        table[3, 2] = <np.nan -> 0>
+        series = torch.tensor(table)
+        data = TensorDataset(series.unfold(0, 4, 1)[:70].mean(2), y)
+        windows = TensorDataset(series.unfold(0, 4, 1)[:70].flatten(1), y)
+        net = nn.Linear(24, 3)
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        for a, b in DataLoader(windows, 10):
+            sgd.zero_grad()
+            criterion(net(a), b).backward()
+            sgd.step()
+    """,
+    "seed-repeated: of arrays": """
+        def batches():
+            <np.random.seed(3) -> pass>
+            order = np.random.permutation(70)
+            for at in range(0, 70, 10):
+                yield torch.from_numpy(order[at : at + 10])
+
+        for epoch in range(3):
+            for rows in batches():
+                train(rows)
+    """,
+    "seed-repeated: a generator in a function": """
+        fixed = torch.Generator().manual_seed(4)
+
+        def epoch():
+            g = <torch.Generator().manual_seed(4) -> fixed>
+            for rows in torch.randperm(70, generator=g).split(10):
+                train(rows)
+
+        for turn in range(3):
+            epoch()
+    """,
+    "seed-repeated: a generator in a loop": """
+        rng = np.random.default_rng(8)
+        for epoch in range(3):
+            <rng = np.random.default_rng(8) -> pass>
+            for rows in np.array_split(rng.permutation(70), 7):
+                train(torch.from_numpy(rows))
+    """,
 }
 
 
@@ -267,6 +385,61 @@ LEGAL = {
             adam.zero_grad()
             criterion(head(gru(packed)[1][0]), y[:8]).backward()
             adam.step()
+    """,
+    "one seed for each fold": """
+        for fold in range(3):
+            g = torch.Generator().manual_seed(5)
+            net = nn.Linear(6, 3)
+            sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+            for rows in torch.randperm(70, generator=g).split(10):
+                sgd.zero_grad()
+                criterion(net(x[rows]), y[rows]).backward()
+                sgd.step()
+    """,
+    "a seed for each epoch, and one of the evaluation": """
+        def validate(g):
+            model.eval()
+            with torch.no_grad():
+                return model(x_val + torch.randn(36, 6, generator=g)).mean().item()
+
+        for epoch in range(3):
+            g = torch.Generator().manual_seed(epoch)
+            same = torch.Generator().manual_seed(5)
+            print(validate(same))
+            for rows in torch.randperm(70, generator=g).split(10):
+                train(rows)
+    """,
+    "noise that is meant in evaluation": """
+        class Noise(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mean = nn.Linear(6, 3)
+
+            def forward(self, a):
+                mean = self.mean(a)
+                return mean + 0.1 * torch.randn_like(mean)
+
+        net = Noise()
+        criterion(net(x), y).backward()
+        net.eval()
+        with torch.no_grad():
+            print(net(x_val).argmax(1))
+    """,
+    "codes that the samples share": """
+        slots = torch.randn(4, 6, requires_grad=True)
+        sgd = torch.optim.SGD([slots], lr=0.1)
+        weights = F.gumbel_softmax(x @ slots.T, dim=0)
+        (weights.T @ x - slots).pow(2).mean().backward()
+        sgd.step()
+    """,
+    "logarithms above 0 alone": """
+        rain = torch.relu(torch.randn(70, 6))
+        wet = rain > 0
+        level = torch.zeros(70, 6)
+        level[wet] = rain[wet].log()
+        safe = torch.where(wet, rain.log(), torch.zeros(()))
+        criterion(model(level + safe + rain.clamp(min=1e-3).log()), y).backward()
+        optimizer.step()
     """,
 }
 
