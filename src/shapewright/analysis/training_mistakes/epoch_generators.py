@@ -84,7 +84,7 @@ def _find_epochs(text: SourceText, call: ast.Call) -> ast.For | None:
         if len(calls) != 1 or set(_list_parameters(around)) & collect_names(call):
             return None
         around = text.around(calls[0], *LOOPS, *FUNCTIONS)
-    if not isinstance(around, ast.For) or _builds_optimizer(text, around, 0):
+    if not isinstance(around, ast.For) or _has_optimizer(text, around, 0):
         return None
     return around
 
@@ -94,7 +94,7 @@ def _list_parameters(function: ast.FunctionDef) -> list[str]:
     return [name for name in names if name != "self"]
 
 
-def _builds_optimizer(text: SourceText, scope: ast.AST, depth: int) -> bool:
+def _has_optimizer(text: SourceText, scope: ast.AST, depth: int) -> bool:
     """Return whether a loop, or what it calls, builds an optimizer or a model: each
     turn is a training of its own then.
     """
@@ -105,7 +105,7 @@ def _builds_optimizer(text: SourceText, scope: ast.AST, depth: int) -> bool:
         if name[:1].isupper() and OPTIMIZER.search(text.written(node)):
             return True
         definitions = [part for _, part in text.definitions(name) if depth < DEEPEST]
-        if any(part is not scope and _builds_optimizer(text, part, depth + 1)
+        if any(part is not scope and _has_optimizer(text, part, depth + 1)
                for part in definitions):  # fmt: skip
             return True
     return False

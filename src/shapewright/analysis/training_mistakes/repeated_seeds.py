@@ -57,7 +57,7 @@ def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
                 )
             break
     if not is_kept:
-        yield from find_new_generators(scene, has_pass)
+        yield from find_new_generators(scene, _has_pass)
 
 
 def _is_of_arrays(scene: RehearsalContext, met: Observation) -> bool:
@@ -140,10 +140,10 @@ def _has_pass_behind(text: SourceText, around: ast.AST, call: ast.expr) -> bool:
         for node in ast.walk(around)
         if isinstance(node, ast.Call) and node.lineno > last
     ]
-    return any(has_pass(text, node) for node in calls)
+    return any(_has_pass(text, node) for node in calls)
 
 
-def has_pass(text: SourceText, call: ast.Call, depth: int = 0) -> bool:
+def _has_pass(text: SourceText, call: ast.Call, depth: int = 0) -> bool:
     """Return whether a call is a backward pass, or its function has one."""
     name = get_called_name(call)
     if name == "backward":
@@ -151,7 +151,7 @@ def has_pass(text: SourceText, call: ast.Call, depth: int = 0) -> bool:
     if depth == DEEPEST or not name:
         return False
     return any(
-        has_pass(text, inner, depth + 1)
+        _has_pass(text, inner, depth + 1)
         for _, function in text.functions(name)
         for inner in ast.walk(function)
         if isinstance(inner, ast.Call) and get_called_name(inner) != name

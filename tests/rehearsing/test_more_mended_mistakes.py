@@ -1,0 +1,170 @@
+"""More silent mistakes beside the same program mended, as in the file before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+from tests.rehearsing.test_mistakes_and_mended import HEAD
+
+PAIRS = {
+    "paired-rows: stacked steps": """
+        cell, head = nn.GRUCell(6, 8), nn.Linear(8, 3)
+        adam = torch.optim.Adam([*cell.parameters(), *head.parameters()])
+        steps = torch.randn(20, 5, 6)
+        labels = torch.randint(3, (20, 5))
+        state, scores = torch.zeros(20, 8), []
+        for t in range(5):
+            state = cell(steps[:, t], state)
+            scores.append(head(state))
+        both = torch.stack(scores<  -> , 1>)
+        criterion(both.reshape(-1, 3), labels.reshape(-1)).backward()
+        adam.step()
+    """,
+    "index-of-all-rows: items of users": """
+        users, items = nn.Embedding(9, 4), nn.Embedding(8, 4)
+        sgd = torch.optim.SGD([*users.parameters(), *items.parameters()], lr=0.1)
+        who, what = np.random.randint(0, 9, 70), np.random.randint(0, 8, 70)
+        who, what, stars = map(torch.from_numpy, (who, what, np.random.rand(70)))
+        for rows in torch.randperm(70).split(14):
+            scores = users(who[rows]) @ items.weight.T
+            rated = scores[<:, what[rows] -> torch.arange(14), what[rows]>]
+            sgd.zero_grad()
+            (rated - stars[rows]).square().mean().backward()
+            sgd.step()
+    """,
+    "index-of-all-rows: a head for each sample": """
+        heads = nn.ModuleList(nn.Linear(6, 1) for _ in range(3))
+        sgd = torch.optim.SGD(heads.parameters(), lr=0.1)
+        for a, b in loader:
+            outs = torch.stack([head(a).squeeze(1) for head in heads])
+            out = outs[b<  -> , torch.arange(len(b))>]
+            sgd.zero_grad()
+            (out - a[:, 0]).abs().mean().backward()
+            sgd.step()
+    """,
+    "decay-swapped: a step towards": """
+        slow = nn.Linear(6, 8)
+        for step in range(4):
+            train()
+            with torch.no_grad():
+                for s, w in zip(slow.parameters(), model[0].parameters()):
+                    s.copy_(s + <0.99 -> 0.01> * (w - s))
+    """,
+    "graph-kept: joined scores": """
+        scores = torch.empty(0, 3)
+        for rows in torch.randperm(70).split(10):
+            out = model(x[rows])
+            loss = criterion(out, y[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            scores = torch.cat((scores, out<  -> .detach()>))
+        print(scores.mean().item())
+    """,
+    "graph-kept: a hook": """
+        norms = []
+
+        def record(layer, args, output):
+            norms.append(output<  -> .detach()>.norm())
+
+        model[0].register_forward_hook(record)
+        for step in range(5):
+            train()
+        print(sum(n.item() for n in norms))
+    """,
+    "masked-targets: an alias of a series": """
+        net = nn.Conv1d(2, 2, 3, padding=1)
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        series = torch.randn(20, 2, 12)
+        hidden = torch.rand(20, 12) < 0.3
+        shown = series<  -> .clone()>
+        shown.mul_(~hidden.unsqueeze(1))
+        error = (net(shown) - series).square().mean(1)
+        ((error * hidden).sum() / hidden.sum()).backward()
+        sgd.step()
+    """,
+    "masked-targets: pixels": """
+        series = torch.randn(20, 6)
+        net = nn.Linear(6, 6)
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        hidden = torch.rand(20, 6) < 0.3
+        shown = series<  -> .clone()>
+        shown[hidden] = 0
+        F.mse_loss(net(shown)[hidden], series[hidden]).backward()
+        sgd.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_mistake_is_reported_and_what_mends_it_is_not(
+    name: str, tmp_path: Path
+) -> None:
+    code = name.partition(":")[0]
+    for place, expected in ((1, {code}), (2, set[str]())):
+        body = re.sub(r"<([^<>]*?) -> ([^<>]*)>", rf"\{place}", PAIRS[name])
+        lines = [line[8:] for line in body.splitlines()]
+        report = rehearsed(tmp_path, HEAD + "\n".join(lines))
+        assert {f.code for f in report.findings if f.severity != "note"} == expected
+
+
+LEGAL = {
+    "a matrix in another order": """
+        order = torch.randperm(30)
+        distances = torch.cdist(x[:30], x[:30])
+        turned = distances[order][:, order]
+        print((turned - turned.T).abs().mean())
+        train()
+    """,
+    "features of a hook that each pass begins anew": """
+        class Deep(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.kept = model, []
+                model[0].register_forward_hook(self.keep)
+
+            def keep(self, layer, args, output):
+                self.kept.append(output)
+
+            def forward(self, a):
+                self.kept.clear()
+                return self.body(a), self.kept[-1]
+
+        net = Deep()
+        for step in range(4):
+            out, inner = net(x)
+            optimizer.zero_grad()
+            (criterion(out, y) + inner.pow(2).mean()).backward()
+            optimizer.step()
+    """,
+    "a loss of what is observed": """
+        net = nn.Linear(6, 6)
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        table = torch.randn(20, 6)
+        missing = torch.rand(20, 6) < 0.3
+        table[missing] = 0
+        F.mse_loss(net(table)[~missing], table[~missing]).backward()
+        sgd.step()
+    """,
+    "scores of all pairs": """
+        users, items = nn.Embedding(9, 4), nn.Embedding(8, 4)
+        sgd = torch.optim.SGD([*users.parameters(), *items.parameters()], lr=0.1)
+        who, what = torch.randint(9, (70,)), torch.randint(8, (70,))
+        for rows in torch.randperm(70).split(14):
+            pairs = (users(who[rows]) @ items.weight.T)[:, what[rows]]
+            sgd.zero_grad()
+            criterion(pairs, torch.arange(14)).backward()
+            sgd.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_what_looks_alike_is_left_alone(name: str, tmp_path: Path) -> None:
+    lines = [line[8:] for line in LEGAL[name].splitlines()]
+    report = rehearsed(tmp_path, HEAD + "\n".join(lines))
+    assert not [f for f in report.findings if f.severity != "note"]
