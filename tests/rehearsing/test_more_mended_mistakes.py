@@ -97,6 +97,31 @@ PAIRS = {
         F.mse_loss(net(shown)[hidden], series[hidden]).backward()
         sgd.step()
     """,
+    "wrapped-difference: bytes that are centred": """
+        images = torch.randint(256, (70, 6), dtype=torch.uint8)
+        centred = <images.clone().sub_(128).float() -> images.float().sub_(128)>
+        criterion(model(centred / 64), y).backward()
+        optimizer.step()
+    """,
+    "weights-not-tied: a copy of a layer": """
+        import copy
+
+        class Songs(nn.Module):
+            def __init__(self, share_embeddings=True):
+                super().__init__()
+                self.read = nn.Embedding(9, 6)
+                if share_embeddings:
+                    self.write = <copy.deepcopy(self.read) -> self.read>
+
+            def forward(self, ids):
+                return self.read(ids) @ self.write.weight.T
+
+        net = Songs()
+        adam = torch.optim.Adam(net.parameters())
+        ids = torch.randint(9, (20,))
+        criterion(net(ids), ids.roll(1)).backward()
+        adam.step()
+    """,
 }
 
 
@@ -159,6 +184,29 @@ LEGAL = {
             sgd.zero_grad()
             criterion(pairs, torch.arange(14)).backward()
             sgd.step()
+    """,
+    "labels that begin at 1": """
+        labels = torch.randint(1, 4, (70,), dtype=torch.uint8)
+        print((labels - 1).float().mean())
+        criterion(model(x), (labels - 1).long()).backward()
+        optimizer.step()
+    """,
+    "a target network that begins as a copy": """
+        import copy
+
+        class Agent(nn.Module):
+            def __init__(self, shared_weights=False):
+                super().__init__()
+                self.online = nn.Linear(6, 3)
+                self.target = copy.deepcopy(self.online).requires_grad_(False)
+
+            def forward(self, a):
+                return self.online(a) - 0.9 * self.target(a).amax(1, keepdim=True)
+
+        agent = Agent()
+        adam = torch.optim.Adam(agent.online.parameters())
+        agent(x).pow(2).mean().backward()
+        adam.step()
     """,
 }
 

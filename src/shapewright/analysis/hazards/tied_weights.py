@@ -14,7 +14,11 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.findings.codes import WEIGHTS_NOT_TIED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    get_own_attribute,
+)
 
 TIED = re.compile(
     r"(?<![a-z])(?:tie|tied|ties|tying)(?![a-z])|weight_?sharing"
@@ -74,6 +78,10 @@ def find_copied_pair(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
             return None
     if target is None or source is None:
         return None
+    if get_called_name(source) == "deepcopy" and isinstance(source, ast.Call):
+        layers = target, next(iter(source.args), None)
+        if all(get_own_attribute(layer) for layer in layers):
+            return layers[0], layers[1]  # type: ignore[return-value]
     first, second = _get_weight(target), _get_weight(source)
     return (first, second) if first is not None and second is not None else None
 
