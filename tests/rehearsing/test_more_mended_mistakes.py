@@ -122,6 +122,40 @@ PAIRS = {
         criterion(net(ids), ids.roll(1)).backward()
         adam.step()
     """,
+    "item-written: words that are dropped": """
+        class Texts(torch.utils.data.Dataset):
+            rows = [torch.randint(2, 9, (5,)) for _ in range(20)]
+
+            def __len__(self):
+                return 20
+
+            def __getitem__(self, i):
+                ids = self.rows[i]<  -> .clone()>
+                ids[torch.rand(5) < 0.2] = 1
+                return ids, i % 3
+
+        net = nn.Sequential(nn.EmbeddingBag(9, 4), nn.Linear(4, 3))
+        adam = torch.optim.Adam(net.parameters())
+        for epoch in range(2):
+            for ids, label in DataLoader(Texts(), 5, shuffle=True):
+                adam.zero_grad()
+                criterion(net(ids), label).backward()
+                adam.step()
+    """,
+    "item-written: a gain while collating": """
+        def collate(samples):
+            rows = []
+            for row, label in samples:
+                rows.append(row.<mul_ -> mul>(torch.empty(1).uniform_(0.5, 1.2)))
+            return torch.stack(rows), torch.tensor([label for _, label in samples])
+
+        clips = [(torch.randn(6), at % 3) for at in range(24)]
+        for epoch in range(2):
+            for a, b in DataLoader(clips, 6, shuffle=True, collate_fn=collate):
+                optimizer.zero_grad()
+                criterion(model(a), b).backward()
+                optimizer.step()
+    """,
 }
 
 
@@ -207,6 +241,22 @@ LEGAL = {
         adam = torch.optim.Adam(agent.online.parameters())
         agent(x).pow(2).mean().backward()
         adam.step()
+    """,
+    "a running mean while collating": """
+        total = torch.zeros(6)
+
+        def collate(samples):
+            for row, label in samples:
+                total.add_(row)
+            rows = torch.stack([row for row, _ in samples])
+            return rows - total / 24, torch.tensor([label for _, label in samples])
+
+        clips = [(torch.randn(6), at % 3) for at in range(24)]
+        for epoch in range(2):
+            for a, b in DataLoader(clips, 6, shuffle=True, collate_fn=collate):
+                optimizer.zero_grad()
+                criterion(model(a), b).backward()
+                optimizer.step()
     """,
 }
 

@@ -62,7 +62,7 @@ def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
 
 
 SCALING = operators_with("divides_elements") | {"*", "mul", "*=", "mul_"}
-DRAWS_OF_MASKS = frozenset({"bernoulli", "bernoulli_", "<", "lt", "floor", "floor_"})
+DRAWS_OF_MASKS = operators_with("compares_elements") | {"<", "floor"}
 ON_PURPOSE = re.compile(r"(?i)\bmc|_mc|monte|carlo|bayes|training|diffusion|mask_ratio")
 """What the text around a draw has that is meant in evaluation, or that knows its
 mode.
@@ -112,10 +112,12 @@ def _is_drawn(scene: HazardContext, call: OperatorCall) -> bool:
     out = call.op.outputs[0]
     users = scene.users.get(out.tensor, ())
     names = {call.name, *(user.name for user in users if user.op.kind == "inplace")}
-    if not names & DRAWS_OF_MASKS or out.requires_grad:
+    if out.requires_grad:
         return False
     if any(name.startswith("bernoulli") for name in names):
         return True
+    if not {name.rstrip("_") for name in names} & DRAWS_OF_MASKS:
+        return False
     for fact in call.op.inputs:
         maker = scene.maker(fact)
         while maker is not None and maker.name in ("+", "add", "-") and maker.op.inputs:
