@@ -409,6 +409,23 @@ LEGAL = {
             for rows in torch.randperm(70, generator=g).split(10):
                 train(rows)
     """,
+    "five dims that are exchanged": """
+        class Video(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.out = nn.Conv2d(1, 2, 2), nn.Linear(4, 3)
+
+            def forward(self, a):
+                frames = a.view(-1, 1, 2, 3, 1).permute(0, 2, 1, 4, 3).expand(
+                    -1, 2, 1, 3, 3
+                )
+                return self.out(self.conv(frames[:, 0]).mean(2).flatten(1))
+
+        net = Video()
+        sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+        criterion(net(x), y).backward()
+        sgd.step()
+    """,
     "noise that is meant in evaluation": """
         class Noise(nn.Module):
             def __init__(self):

@@ -45,7 +45,9 @@ def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         if call.op.span in seen or not scene.in_user_code(call.op):
             continue
-        if call.given(5, "dropout_p") and _is_without_mode(scene, call.op, ""):
+        is_attention = call.name == "scaled_dot_product_attention"
+        drops = is_attention and call.given(4, "dropout_p", default=0)
+        if drops and _is_without_mode(scene, call.op, ""):
             seen.add(call.op.span)
             message = (
                 f"{scene.operation(call.op)} drops weights in evaluation too: it is a"
@@ -122,7 +124,7 @@ def _is_drawn(scene: HazardContext, call: OperatorCall) -> bool:
         maker = scene.maker(fact)
         while maker is not None and maker.name in ("+", "add", "-") and maker.op.inputs:
             maker = scene.maker(maker.op.inputs[0])
-        if maker is not None and maker.name in ("rand", "rand_like", "uniform_"):
+        if maker is not None and maker.name in RANDOM:
             return True
     return False
 
