@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import PRODUCTS, SUMS
+from shapewright.analysis.hazards.loss_terms import DIFFERENCES, PRODUCTS, SUMS
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import DECAY_SWAPPED, looks_for
 from shapewright.findings.finding import Finding
@@ -80,6 +80,9 @@ def _get_update(scene: HazardContext, call: OperatorCall) -> _Update | None:
         return _Update(call, kept, *inputs) if small else None
     if call.name not in SUMS:
         return None
+    step = _get_step(scene, call)
+    if step is not None:
+        return step
     scaled = [_get_scaled(scene, call, fact) for fact in inputs]
     alpha = call.given(2, "alpha", default=1)
     scaled[1] = scaled[1][0], scaled[1][1] * float(alpha)
@@ -90,6 +93,23 @@ def _get_update(scene: HazardContext, call: OperatorCall) -> _Update | None:
     if written and average.storage != written:
         return None
     return _Update(call, kept, average, source)
+
+
+def _get_step(scene: HazardContext, call: OperatorCall) -> _Update | None:
+    """Return the update of `average + share * (weights - average)`."""
+    alpha = call.given(2, "alpha", default=1)
+    for average, other in (call.op.inputs, call.op.inputs[::-1]):
+        part, share = _get_scaled(scene, call, other)
+        difference = scene.maker(part)
+        if difference is None or difference.name not in DIFFERENCES:
+            continue
+        if len(difference.op.inputs) != 2 or difference.arguments.get("alpha"):
+            continue
+        source, old = difference.op.inputs
+        kept = 1 - share * float(alpha)
+        if old.storage == average.storage and CLOSE < kept <= LARGEST:
+            return _Update(call, kept, average, source)
+    return None
 
 
 def _get_scaled(

@@ -34,7 +34,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
-NORMALISERS = operators_with("normalizes_along_dim")
+NORMALISERS = operators_with("normalizes_along_dim") | {"gumbel_softmax"}
 
 RUNNING = operators_with("accumulates")
 REDUCING = frozenset({"mean", "sum", "amax"})
@@ -48,7 +48,7 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
         return
     yield from find_counted_samples(scene)
     for call in scene.calls:
-        if call.name in RUNNING and call.op.span is not None and scene.sure:
+        if call.name in RUNNING and call.op.span is not None:
             along = call.given(1, "dim")
             if isinstance(along, int) and _is_batch_cumsum(scene, call, along):
                 yield _report_batch_axis(scene, call, along % len(call.dims[0]))
@@ -184,13 +184,17 @@ def _report_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Fin
 def _is_batch_cumsum(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Return whether a cumulative sum runs over the samples."""
     dims = call.dims[0]
-    return len(dims) > 1 and scene.is_batch(dims[at]) and get_length(dims[at]) > 1
+    if len(dims) < 2 or not scene.is_batch(dims[at]) or get_length(dims[at]) < 2:
+        return False
+    of_layer = len(dims) == 2 and any(map(_is_of_features, dims[1 - at % 2]))
+    return scene.sure or (of_layer and bool(scene.program.batches))
 
 
 def _find_normalised_dim(call: OperatorCall) -> int | None:
     """Return the dim along which a call normalises."""
-    if call.name == "normalize":
-        at = call.given(2, "dim", default=1)
+    if call.name in ("normalize", "gumbel_softmax"):
+        place, default = (2, 1) if call.name == "normalize" else (4, -1)
+        at = call.given(place, "dim", default=default)
         return at % len(call.dims[0]) if isinstance(at, int) else None
     return find_softmax_dim(call)
 
@@ -225,7 +229,7 @@ def _is_used_along(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether the result is summed or selected from along the same axis, as in
     pooling.
     """
-    if call.name != "softmax":
+    if call.name not in ("softmax", "gumbel_softmax"):
         return False
     index = call.op.index
     for user in scene.calls:

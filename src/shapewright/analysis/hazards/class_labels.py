@@ -131,7 +131,12 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
         if not (call.dims[0] and call.dims[1]):
             continue
         row_counts, target_counts = (_get_sizes(dims[0]) for dims in call.dims[:2])
-        if (
+        if _is_sample_moved(call.dims[0][0], call.dims[1][0]):
+            row_counts, target_counts = (
+                [axis.size for axis in dims[0] if axis.size > 1]
+                for dims in call.dims[:2]
+            )
+        elif (
             row_counts == target_counts
             or sorted(row_counts) != sorted(target_counts)
             or len(row_counts) < 2
@@ -161,6 +166,25 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
             if op is not None
         ]
         yield scene.finding(PAIRED_ROWS, call.op, message, *first, *places)
+
+
+def _is_sample_moved(rows: Dim, targets: Dim) -> bool:
+    """Return whether two dims join the same samples with as many steps, of whatever
+    these are, and the samples come first in one of them only.
+    """
+    pairs = [[axis for axis in dim if axis.size > 1] for dim in (rows, targets)]
+    if any(len(pair) != 2 for pair in pairs):
+        return False
+    (first, second), (other, last) = pairs
+    if first.root is last.root:
+        same, steps = last.root, (second, other)
+    elif second.root is other.root:
+        same, steps = other.root, (first, last)
+    else:
+        return False
+    kinds = {axis.kind for axis in steps}
+    is_stacked = "parts" in kinds and not any(axis.root is same for axis in steps)
+    return is_stacked and same.kind == "input" and steps[0].size == steps[1].size
 
 
 def _get_sizes(dim: Dim) -> list[int]:

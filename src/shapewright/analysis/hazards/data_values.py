@@ -28,7 +28,7 @@ CARRYING = (
         "is_view", "copies_if_needed", "joins_tensors", "keeps_elements", "keeps_shape",
         "is_arithmetic",
     )
-    | {"to", "[]", "index_select", "-=", "/=", "*=", "+="}
+    | {"to", "[]", "index_select", "unfold", "-=", "/=", "*=", "+="}
 ) - REPLACING  # fmt: skip
 """Calls after which a NaN is still there."""
 MEASURING = operators_with("adds_up_elements", "measures_spread", "reads_size")
@@ -40,6 +40,8 @@ KEEPING_ZEROS = operators_with(
 READERS = LAYERS | RECURRENT | ALL_LOSSES | {"multi_head_attention_forward"}
 FARTHEST = 16
 """Calls between data and the call that takes them."""
+FEW = 8
+"""Items of a data set that are followed."""
 MOST = 400
 """Tensors that are followed from one of data."""
 
@@ -77,8 +79,14 @@ def _find_reader(scene: HazardContext, tensor: int) -> OperatorCall | None:
     """
     waiting, seen = [tensor], {tensor}
     reader: OperatorCall | None = None
+    items: dict[object, int] = {}
     while waiting and len(seen) < MOST:
         for call in scene.users.get(waiting.pop(0), ()):
+            if call.name == "[]" and isinstance(call.given(1), int):
+                key = call.op.span, call.op.inputs[0].tensor
+                items[key] = items.get(key, 0) + 1
+                if items[key] > FEW:
+                    continue  # another item of a data set
             if call.name in READERS:
                 reader = reader or call
             elif call.name not in CARRYING or _is_chosen_by_mask(call):
@@ -100,10 +108,16 @@ def _is_chosen_by_mask(call: OperatorCall) -> bool:
 def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
     """Find logarithms of data of which some are 0."""
     seen: set[object] = set()
-    for call in scene.calls if scene.program.data_values else ():
+    for call in scene.calls:
         if call.name not in LOGARITHMS or call.op.span in seen or not call.op.inputs:
             continue
         values = _find_values(scene, call.op.inputs[0])
+        cut = None if values is not None else _find_cut(scene, call.op.inputs[0])
+        if cut is not None and call.op.span is not None:
+            seen.add(call.op.span)
+            if not _is_replaced(scene, call.op):
+                yield _report_cut(scene, call, cut)
+            continue
         if values is None or not values.zeros or call.op.span is None:
             continue
         seen.add(call.op.span)
@@ -131,6 +145,35 @@ def _find_values(scene: HazardContext, fact: Fact) -> DataValues | None:
         if op.inputs and op.inputs[0].tensor in scene.program.data_values:
             return scene.program.data_values[op.inputs[0].tensor]
     return None
+
+
+MAKING_ZEROS = frozenset({"relu", "poisson"})
+"""Calls of whose results many elements are 0 exactly."""
+
+
+def _find_cut(scene: HazardContext, fact: Fact) -> Op | None:
+    """Return the call that made an element of a tensor 0 wherever it was below, or
+    drew counts, or None.
+    """
+    for op in iter_first_makers(scene.program, fact, FARTHEST):
+        name = op.name.rpartition(".")[2]
+        if name in MAKING_ZEROS:
+            return op if op.span is not None and op.outputs[0].numel > 1 else None
+        if name not in KEEPING_ZEROS or _is_chosen_by_mask(scene.call(op)):
+            return None
+        if op.function.endswith("__rtruediv__"):
+            return None
+    return None
+
+
+def _report_cut(scene: HazardContext, call: OperatorCall, cut: Op) -> Finding:
+    name = scene.words(call.op)[0]
+    message = (
+        f"many elements of {name} are 0 by {scene.operation(cut)}, and their"
+        " logarithm is minus infinity"
+    )
+    why = "what is not above 0 becomes 0 here"
+    return scene.finding(LOG_OF_ZERO, call.op, message, (cut, why))
 
 
 def _is_replaced(scene: HazardContext, op: Op) -> bool:

@@ -18,7 +18,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.notebooks import is_notebook
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 CHANGING = (
     operators_with("keeps_elements") | operators_with("regroups_dims")
@@ -26,7 +26,8 @@ CHANGING = (
     | operators_with("computes_each_element") | operators_with("moves_device")
     | operators_with("fills_by_mask") | operators_with("writes_by_index")
     | operators_with("keeps_triangle") | operators_with("clamps")
-    | operators_with("leads_to_softmax")
+    | operators_with("leads_to_softmax") | operators_with("normalizes_along_dim")
+    | operators_with("drops_elements")
 )  # fmt: skip
 """Methods and functions that are called for the changed tensor that they return."""
 MEASURING = (
@@ -121,14 +122,17 @@ def _find_receiver(scene: HazardContext, call: OperatorCall) -> str | None:
 
 
 def get_changed_operand(node: ast.Call, is_layer: bool) -> ast.expr | None:
-    """Return `x` of `x.relu()`, `torch.relu(x)`, `F.relu(x)` and, of a layer,
-    `self.relu(x)`, if it has a name.
+    """Return `x` of `x.relu()`, `torch.relu(x)`, `nn.functional.relu(x)`, `relu(x)`
+    and, of a layer, `self.relu(x)`, if it has a name.
     """
-    if not isinstance(node.func, ast.Attribute):
-        return None
-    value: ast.expr = node.func.value
-    is_module = isinstance(value, ast.Name) and value.id in ("torch", "F", "functional")
-    if is_layer or is_module:
+    if any(word.arg == "out" for word in node.keywords):
+        return None  # which is written
+    value: ast.expr = node.func
+    is_function = isinstance(value, ast.Name)
+    if isinstance(node.func, ast.Attribute):
+        value = node.func.value
+        is_function = get_last_name(value) in ("torch", "F", "functional")
+    if is_layer or is_function:
         if not node.args:
             return None
         value = node.args[0]

@@ -5,6 +5,7 @@ whose dropout it has switched off.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
@@ -40,6 +41,109 @@ def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
                 " `training=self.training`, `eval()` does not switch it off"
             )
             yield scene.finding(DROPOUT_ALWAYS_ON, call.op, message)
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.op.span in seen or not scene.in_user_code(call.op):
+            continue
+        is_attention = call.name == "scaled_dot_product_attention"
+        drops = is_attention and call.given(4, "dropout_p", default=0)
+        if drops and _is_without_mode(scene, call.op, ""):
+            seen.add(call.op.span)
+            message = (
+                f"{scene.operation(call.op)} drops weights in evaluation too: it is a"
+                " function, and `eval()` does not change its `dropout_p`"
+            )
+            yield scene.finding(DROPOUT_ALWAYS_ON, call.op, message)
+        elif call.name in SCALING and _is_mask_by_hand(scene, call):
+            seen.add(call.op.span)
+            message = (
+                "this drops elements by hand, in evaluation too: nothing here asks for"
+                " `self.training`"
+            )
+            yield scene.finding(DROPOUT_ALWAYS_ON, call.op, message)
+
+
+SCALING = operators_with("divides_elements") | {"*", "mul", "*=", "mul_"}
+DRAWS_OF_MASKS = operators_with("compares_elements") | {"<", "floor"}
+ON_PURPOSE = re.compile(r"(?i)\bmc|_mc|monte|carlo|bayes|training|diffusion|mask_ratio")
+"""What the text around a draw has that is meant in evaluation, or that knows its
+mode.
+"""
+
+
+def _is_mask_by_hand(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call is the `x * mask / keep` of dropout that a module's own
+    `forward` writes or calls, where the program has an evaluation.
+    """
+    if not any(fact.requires_grad for fact in call.op.inputs):
+        return False
+    factors = _iter_factors(scene, call)
+    masks = [maker for maker in factors if _is_drawn(scene, maker)]
+    numbers = [maker for maker in factors if _is_by_number(maker)]
+    if not masks or not numbers or not _is_in_forward(scene, call.op):
+        return False
+    return any(".eval()" in text.text for text in scene.program.own_texts())
+
+
+def _iter_factors(scene: HazardContext, call: OperatorCall) -> list[OperatorCall]:
+    """Return a product or quotient with the calls that made its factors."""
+    factors, waiting = [call], [call]
+    while waiting and len(factors) < 12:
+        for fact in waiting.pop(0).op.inputs:
+            maker = scene.maker(fact)
+            if maker is None or maker.op.span is None:
+                continue
+            if maker.op.frames[:-1] != call.op.frames[:-1]:
+                continue
+            factors.append(maker)
+            if maker.name in SCALING | MOVES | VIEWS:
+                waiting.append(maker)
+    return factors
+
+
+VIEWS = operators_with("regroups_dims") | operators_with("moves_dims") | {"[]"}
+
+
+def _is_by_number(call: OperatorCall) -> bool:
+    """Return whether a call divides or multiplies by a number that is no tensor."""
+    return call.name in SCALING and len(call.op.inputs) == 1
+
+
+def _is_drawn(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call makes a mask of random numbers, without a graph."""
+    out = call.op.outputs[0]
+    users = scene.users.get(out.tensor, ())
+    names = {call.name, *(user.name for user in users if user.op.kind == "inplace")}
+    if out.requires_grad:
+        return False
+    if any(name.startswith("bernoulli") for name in names):
+        return True
+    if not {name.rstrip("_") for name in names} & DRAWS_OF_MASKS:
+        return False
+    for fact in call.op.inputs:
+        maker = scene.maker(fact)
+        while maker is not None and maker.name in ("+", "add", "-") and maker.op.inputs:
+            maker = scene.maker(maker.op.inputs[0])
+        if maker is not None and maker.name in RANDOM:
+            return True
+    return False
+
+
+def _is_in_forward(scene: HazardContext, op: Op) -> bool:
+    """Return whether a module's `forward` makes a call, and nothing around it knows its
+    mode or means to draw.
+    """
+    if not any(frame.function.endswith(".forward") for frame in op.frames):
+        return False
+    for frame in op.frames:
+        place = scene.program.node(frame.span)
+        if place is None:
+            continue
+        text, node = place
+        around = text.around(node, ast.ClassDef) or text.around(node, ast.FunctionDef)
+        if around is not None and ON_PURPOSE.search(text.written(around)):
+            return False
+    return True
 
 
 def _is_new_layer(scene: HazardContext, op: Op) -> bool:
@@ -65,18 +169,23 @@ def _is_new_layer(scene: HazardContext, op: Op) -> bool:
     )
 
 
-def _is_without_mode(scene: HazardContext, op: Op) -> bool:
-    """Return whether a method calls dropout and says nothing of training."""
+def _is_without_mode(scene: HazardContext, op: Op, parameter: str = "training") -> bool:
+    """Return whether a method calls dropout and says nothing of training, neither by a
+    parameter nor, where there is none, in its text.
+    """
     text_and_call = scene.program.call_at(op.span)
     if text_and_call is None or is_starred(text_and_call[1]):
         return False
     text, node = text_and_call
     function = text.around(node, ast.FunctionDef)
     words = {word.arg for word in node.keywords}
+    if not parameter:
+        kind = text.around(node, ast.ClassDef)
+        return kind is not None and ON_PURPOSE.search(text.written(kind)) is None
     return (
         function is not None
         and isinstance(text.parent(function), ast.ClassDef)
-        and "training" not in words
+        and parameter not in words
         and len(node.args) < 3
     )
 

@@ -11,6 +11,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import WRONG_AXIS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact
 
 PLACED = operators_with("indexes_along_dim")
@@ -37,6 +38,8 @@ def find_index_dims(scene: HazardContext) -> Iterator[Finding]:
         right = _find_counted_dim(call, choice, along % rank) if choice else None
         if choice is None or right is None:
             continue
+        if choice.op.span == call.op.span and not _is_written(scene, call):
+            continue  # both within a function of torch, as `pack_padded_sequence`
         seen.add(call.op.span)
         shape, at = call.op.inputs[0].shape, along % rank
         message = (
@@ -45,6 +48,12 @@ def find_index_dims(scene: HazardContext) -> Iterator[Finding]:
         )
         why = "the indices are chosen here"
         yield scene.finding(WRONG_AXIS, call.op, message, (choice.op, why))
+
+
+def _is_written(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether the program itself writes the name of a call."""
+    place = scene.program.call_at(call.op.span)
+    return place is not None and get_called_name(place[1]) == call.name
 
 
 def _find_choice(scene: HazardContext, index: Fact) -> OperatorCall | None:

@@ -69,9 +69,7 @@ def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
             continue
         kinds = {fact.dtype for fact in (*call.op.inputs, *call.op.outputs)}
         pair = len(call.op.inputs) == (1 if call.name == "diff" else 2)
-        number = call.given(1, "other") if len(call.op.inputs) == 1 else None
-        is_turned = "rsub" in call.op.function  # `255 - image`
-        pair = pair or (type(number) is int and number > 1 and not is_turned)
+        pair = pair or _is_shift(call)
         if kinds != {"uint8"} or not pair:
             continue
         if any(_is_bounded(scene, fact) for fact in call.op.inputs):
@@ -89,6 +87,18 @@ def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
             message,
             (use.op, f"`{use.name}` reads it as a number with a sign"),
         )
+
+
+SMALLEST_SHIFT = 16
+"""A number that is subtracted to centre bytes; labels that begin at 1 lose 1."""
+
+
+def _is_shift(call: OperatorCall) -> bool:
+    """Return whether a call subtracts a number from bytes: `image - 128`."""
+    number = call.given(1, "other")
+    return len(call.op.inputs) == 1 and (
+        type(number) is int and number >= SMALLEST_SHIFT
+    )
 
 
 def _is_bounded(scene: HazardContext, fact: Fact) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.hidden_targets import find_hidden_targets
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import MASKED_TARGETS, SHIFTED_TWICE, looks_for
 from shapewright.findings.finding import Finding
@@ -27,7 +28,10 @@ FARTHEST = 12
 
 @looks_for(MASKED_TARGETS)
 def find_masked_targets(scene: HazardContext) -> Iterator[Finding]:
-    """Find targets that are made of the tokens after some were masked."""
+    """Find targets that are made of the tokens after some were masked, and those of
+    places that were hidden in them too.
+    """
+    yield from find_hidden_targets(scene)
     read = {
         fact.storage
         for call in scene.calls

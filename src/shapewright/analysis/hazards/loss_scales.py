@@ -24,6 +24,7 @@ from shapewright.analysis.hazards.loss_terms import (
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import FOCAL_ON_MEAN, MIXED_REDUCTIONS, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 POWERS = frozenset({"**", "pow"})
@@ -162,7 +163,7 @@ def find_focal_means(scene: HazardContext) -> Iterator[Finding]:
                 continue
             loss = _strip_numbers(scene, exponential.op.inputs[0])
             maker = scene.maker(loss)
-            if maker is None or maker.name not in ALL_LOSSES or loss.shape:
+            if maker is None or loss.shape or not _is_whole_loss(scene, maker):
                 continue
             first = maker.op.inputs[0]
             count = first.shape[0] if first.shape else 1
@@ -182,12 +183,40 @@ def find_focal_means(scene: HazardContext) -> Iterator[Finding]:
             )
 
 
+def _is_whole_loss(scene: HazardContext, maker: OperatorCall) -> bool:
+    """Return whether a call reduces the losses of a batch: one of torch's losses, or a
+    mean or sum of negated logarithms that the program writes.
+    """
+    if maker.name in ALL_LOSSES:
+        return True
+    if maker.name not in REDUCTIONS or not maker.op.inputs[0].shape:
+        return False
+    waiting = [maker.op.inputs[0]]
+    for _ in range(10):
+        call = scene.maker(waiting.pop(0)) if waiting else None
+        if call is None:
+            continue
+        if call.name in LOGARITHMS:
+            return True
+        waiting += call.op.inputs
+    return False
+
+
+LOGARITHMS = operators_with("is_logarithm") | {"log_softmax", "logsigmoid", "logsumexp"}
+
+
 def _find_focal(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     """Return the `exp(-loss)` of `(1 - exp(-loss)) ** gamma`, or None."""
     power = scene.maker(_strip_numbers(scene, fact))
     if power is None or power.name not in POWERS or len(power.op.inputs) != 1:
         return None
     rest = scene.maker(power.op.inputs[0])
+    if rest is not None and _is_negation(rest):
+        shifted = scene.maker(_strip_numbers(scene, rest.op.inputs[0]))
+        is_whole = shifted is not None and shifted.name in ("expm1", "special_expm1")
+        return (
+            shifted if is_whole and shifted is not None and not shifted.shape else None
+        )
     if rest is None or len(rest.op.inputs) != 1 or not is_negated(rest):
         return None
     exponential = scene.maker(rest.op.inputs[0])

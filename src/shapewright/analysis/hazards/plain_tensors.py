@@ -245,7 +245,33 @@ def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
     if kind is None or kind.bases:
         return None
     methods = {node.name for node in kind.body if isinstance(node, ast.FunctionDef)}
-    return None if methods & {"parameters", "state_dict"} else kind.name
+    if methods & {"parameters", "state_dict"} or _is_optimized(text, kind):
+        return None
+    return kind.name
+
+
+OPTIMIZED = re.compile(r"param|optim|\b(SGD|Adam\w*|RMSprop|LBFGS)\b")
+"""How a statement is written that gives tensors to an optimizer."""
+
+
+def _is_optimized(text: SourceText, kind: ast.ClassDef) -> bool:
+    """Return whether the program gives an attribute of a class to an optimizer outside
+    of it: `Adam([*net.parameters(), loss.log_var])`.
+    """
+    names = {get_own_attribute(node) for node in ast.walk(kind)} - {""}
+    inside = set(ast.walk(kind))
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in names
+        and node not in inside
+        and isinstance(node.ctx, ast.Load)
+        and any(
+            OPTIMIZED.search(text.written(outer)) is not None
+            for outer in text.outwards(node)
+            if isinstance(outer, ast.Call | ast.Assign | ast.Dict)
+        )
+        for node in text.nodes
+    )
 
 
 def _has_no_base(text: SourceText, value: ast.expr) -> bool:
@@ -271,8 +297,8 @@ def _report(
     )
     if kind is not None:
         message = (
-            f"`{kind}` is no `nn.Module`: the model that holds it does not have its"
-            f" parameter `{name}`, so no optimizer gets it"
+            f"`{kind}` is no `nn.Module`: its parameter `{name}` is in no"
+            " `parameters()`, and no optimizer has it"
         )
     finding = scene.finding(
         NOT_A_PARAMETER,

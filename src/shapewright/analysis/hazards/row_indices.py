@@ -29,10 +29,13 @@ FARTHEST = 12
 def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
     """Find indices of columns that have one entry for each row."""
     for call in scene.calls:
+        if call.op.span is not None and _is_index_of_parts(call):
+            yield from _report_parts(scene, call)
         if call.op.span is None or not _is_index_of_columns(call):
             continue
         use = _find_use(scene, call)
-        if use is None:
+        sure = call.dims[0][0][0].data
+        if use is None or (use.name == "mean" and not sure):
             continue
         names = scene.words(call.op)
         count = call.op.inputs[0].shape[0]
@@ -56,8 +59,42 @@ def _is_index_of_columns(call: OperatorCall) -> bool:
     index = call.dims[1]
     if len(index) != 1 or not len(rows) == len(columns) == len(index[0]) == 1:
         return False
-    same = index[0][0].root is rows[0].root and rows[0].data
+    same = index[0][0].root is rows[0].root
+    same = same and (rows[0].data or call.op.inputs[0].requires_grad)
     return same and columns[0].root is not rows[0].root and rows[0].size > 1
+
+
+def _is_index_of_parts(call: OperatorCall) -> bool:
+    """Return whether an index that counts the columns of stacked outputs takes rows:
+    `torch.stack([head(x) for head in heads])[head_of_sample]`.
+    """
+    if call.name == "[]":
+        taken = get_items(call) == ("tensor",)
+    else:
+        taken = call.name == "index_select" and call.given(1, "dim") in (0, -2)
+    if not taken or len(call.op.inputs) != 2 or len(call.dims[0]) != 2:
+        return False
+    parts, columns = call.dims[0]
+    index = call.dims[1]
+    if len(index) != 1 or not len(parts) == len(columns) == len(index[0]) == 1:
+        return False
+    same = index[0][0].root is columns[0].root and columns[0].data
+    return same and parts[0].kind == "parts" and columns[0].size > 1
+
+
+def _report_parts(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+    """Report such an index if its result meets one number for each sample."""
+    use = _find_use(scene, call)
+    if use is None or use.name == "mean":
+        return
+    names, count = scene.words(call.op), call.dims[1][0][0].size
+    message = (
+        f"{names[1]} chooses one of the {call.op.inputs[0].shape[0]} rows of {names[0]}"
+        f" for each of {count} samples, and the whole row is taken: {(count, count)},"
+        f" not {count} elements"
+    )
+    words = "each sample meets the outputs for all others here"
+    yield scene.finding(INDEX_OF_ALL_ROWS, call.op, message, (use.op, words))
 
 
 def _find_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:

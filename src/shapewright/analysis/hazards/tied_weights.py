@@ -14,7 +14,11 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.findings.codes import WEIGHTS_NOT_TIED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    get_own_attribute,
+)
 
 TIED = re.compile(
     r"(?<![a-z])(?:tie|tied|ties|tying)(?![a-z])|weight_?sharing"
@@ -56,8 +60,8 @@ def find_copied_weights(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _find_copied_layers(scene: HazardContext) -> Iterator[Finding]:
-    """Yield the findings for whole layers that are copied under such a name:
-    `self.out = copy.deepcopy(self.embed)`, `vector_to_parameters(...)`.
+    """Yield the findings for whole layers that are copied under such a name, by
+    `vector_to_parameters(...)`.
     """
     for text in scene.program.own_texts():
         for node in text.nodes:
@@ -66,9 +70,7 @@ def _find_copied_layers(scene: HazardContext) -> Iterator[Finding]:
                 continue
             called = get_called_name(value)
             pair: list[ast.expr] = []
-            if called == "deepcopy" and isinstance(node, ast.Assign):
-                pair = [node.targets[0], value.args[0]]
-            elif called == "vector_to_parameters" and len(value.args) == 2:
+            if called == "vector_to_parameters" and len(value.args) == 2:
                 pair = [value.args[1], value.args[0]]
             owners = [text.line_of(part) for part in pair]
             is_own = all("self." in owner for owner in owners)
@@ -104,6 +106,10 @@ def find_copied_pair(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
             return None
     if target is None or source is None:
         return None
+    if get_called_name(source) == "deepcopy" and isinstance(source, ast.Call):
+        layers = target, next(iter(source.args), None)
+        if all(get_own_attribute(layer) for layer in layers):
+            return layers[0], layers[1]  # type: ignore[return-value]
     first, second = _get_weight(target), _get_weight(source)
     return (first, second) if first is not None and second is not None else None
 

@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.additions import (
     is_same,
     is_set_between,
     iter_divisions,
+    iter_means,
 )
 from shapewright.analysis.training_mistakes.batch_loops import (
     WRAPPERS,
@@ -24,7 +25,13 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.curved_means import find_curved_means
-from shapewright.analysis.training_mistakes.meters import MeterCall, iter_meter_calls
+from shapewright.analysis.training_mistakes.meters import (
+    MatchCounter,
+    MeterCall,
+    is_called_in,
+    iter_counters,
+    iter_meter_calls,
+)
 from shapewright.findings.codes import COUNT_OVER_BATCHES, MEAN_OF_MEANS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -37,6 +44,7 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.report import Moment
 
 MATCHES = frozenset({"eq", "equal"})
+COUNTS = frozenset({"sum", "count_nonzero"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +74,26 @@ def find_wrong_accuracies(scene: RehearsalContext) -> Iterator[Finding]:
                 yield from _check_total(loop, node)
         for call in iter_meter_calls(loop.text, loop.node):
             yield from _check_meter(loop, call)
+        for counter in iter_counters(loop.text):
+            if is_called_in(loop.text, loop.node, counter):
+                yield from _check_counter(loop.text, counter)
 
 
 def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
     """Check how a total of correct answers is added up and divided."""
     text = loop.text
     total, added, is_list = get_addition(node)
-    accuracy = _read_accuracy(loop, added) if total and added is not None else None
-    if accuracy is None or is_list:
+    accuracy = (
+        _read_accuracy(loop.text, loop.node, added)
+        if total and added is not None
+        else None
+    )
+    if accuracy is None:
         return
     sizes = _get_batch_sizes(loop)
+    if is_list:
+        yield from _check_list(loop, node, total, accuracy)
+        return
     for place, divided, by in iter_divisions(text, loop.node):
         same = is_same(divided, total) or is_of_all(text, divided, total)
         if not same or is_set_between(text, loop.node, total, place):
@@ -123,10 +141,36 @@ def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
         return
 
 
+def _check_list(
+    loop: StoryLoop, node: ast.stmt, total: str, accuracy: _Accuracy
+) -> Iterator[Finding]:
+    """Check the mean of a list of what the batches have counted."""
+    text, sizes = loop.text, _get_batch_sizes(loop)
+    place = next(iter_means(text, loop.node, total), None)
+    if place is None or is_set_between(text, loop.node, total, place):
+        return
+    if accuracy.kind == "sum" and accuracy.divisor is None:
+        yield build_finding(
+            COUNT_OVER_BATCHES,
+            f"`{total}` holds counts of correct answers, and their mean is over the"
+            " batches, not the samples",
+            text.span(place),
+            (text.span(node), f"`{text.written(node)}` for each batch"),
+        )
+    elif len(set(sizes)) > 1 and not is_training(loop.moment):
+        yield build_finding(
+            MEAN_OF_MEANS,
+            f"`{total}` holds accuracies, one for each batch: the last batch of"
+            f" {sizes[-1]} counts as much as one of {sizes[0]}",
+            text.span(place),
+            (text.span(node), f"`{text.written(node)}` for each batch"),
+        )
+
+
 def _check_meter(loop: StoryLoop, call: MeterCall) -> Iterator[Finding]:
     """Check what an object of the program that averages is given."""
     text, meter, sizes = loop.text, call.meter, _get_batch_sizes(loop)
-    accuracy = _read_accuracy(loop, call.value)
+    accuracy = _read_accuracy(loop.text, loop.node, call.value)
     if accuracy is None:
         return
     is_sum = accuracy.kind == "sum" and accuracy.divisor is None
@@ -162,10 +206,25 @@ def _check_meter(loop: StoryLoop, call: MeterCall) -> Iterator[Finding]:
         )
 
 
-def _read_accuracy(loop: StoryLoop, added: ast.expr) -> _Accuracy | None:
+def _check_counter(text: SourceText, counter: MatchCounter) -> Iterator[Finding]:
+    """Check what a class of the program counts of each batch that it is given."""
+    accuracy = _read_accuracy(text, counter.method, counter.added)
+    if accuracy is None or accuracy.kind != "sum" or accuracy.divisor is not None:
+        return
+    yield build_finding(
+        COUNT_OVER_BATCHES,
+        f"`{counter.name}` counts correct answers, and divides by the number of"
+        f" batches: `{ast.unparse(counter.division.right)}`",
+        text.span(counter.division),
+        (text.span(counter.addition), f"`{text.written(counter.addition)}` for each"),
+    )
+
+
+def _read_accuracy(
+    text: SourceText, scope: ast.AST, added: ast.expr
+) -> _Accuracy | None:
     """Return how a value counts correct answers, or None for others."""
     divisor: ast.expr | None = None
-    scope: ast.AST = loop.node
     is_fixed = False
     for _ in range(5):
         added = _leave_out_percent(added)
@@ -187,7 +246,7 @@ def _read_accuracy(loop: StoryLoop, added: ast.expr) -> _Accuracy | None:
                 return None
             added = values[0]
             continue
-        function = _find_function(loop.text, added)
+        function = _find_function(text, added)
         if function is None:
             break
         values = [
@@ -201,9 +260,9 @@ def _read_accuracy(loop: StoryLoop, added: ast.expr) -> _Accuracy | None:
     if not _has_matches(scope, added):
         return None
     called = {get_called_name(node) for node in ast.walk(added)}
-    if "mean" in called and "sum" not in called:
+    if "mean" in called and not called & COUNTS:
         return _Accuracy("mean")
-    return _Accuracy("sum", divisor, is_fixed) if "sum" in called else None
+    return _Accuracy("sum", divisor, is_fixed) if called & COUNTS else None
 
 
 def _leave_out_percent(value: ast.expr) -> ast.expr:

@@ -14,6 +14,7 @@ from shapewright.program.syntax_nodes import (
 )
 
 COLLECTING = operators_with("takes_program_data") | {"array", "stack"}
+MEANS = frozenset({"mean", "fmean", "average"})
 VALUES = operators_with("leaves_graph")
 
 
@@ -32,10 +33,26 @@ def get_addition(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
                 return target, value.left, False
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
+        if get_called_name(call) == "add_" and isinstance(call.func, ast.Attribute):
+            added = call.args[0] if len(call.args) == 1 and not call.keywords else None
+            return ast.unparse(call.func.value), added, False
         if get_called_name(call) == "append" and isinstance(call.func, ast.Attribute):
             added = call.args[0] if call.args else None
             return ast.unparse(call.func.value), added, True
     return "", None, False
+
+
+def strip_conversions(node: ast.expr) -> ast.expr:
+    """Return `loss` of `loss.detach()`, `float(loss)` and `loss.item()`."""
+    while isinstance(node, ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in VALUES and not node.args:
+            node = func.value
+        elif get_called_name(node) in ("float", "int") and len(node.args) == 1:
+            node = node.args[0]
+        else:
+            break
+    return node
 
 
 def iter_divisions(
@@ -108,6 +125,30 @@ def is_sum_of(node: ast.expr, total: str) -> bool:
         and get_called_name(collection) in COLLECTING
         and ast.unparse(collection.args[0]) == total
     )
+
+
+def is_mean_of(node: ast.AST, total: str) -> bool:
+    """Return whether a node is the mean of a list: `np.mean(losses)`,
+    `torch.stack(losses).mean()`, `sum(losses) / len(losses)`.
+    """
+    if isinstance(node, ast.BinOp):
+        is_length = ast.unparse(node.right) == f"len({total})"
+        return isinstance(node.op, ast.Div) and (
+            is_length and is_sum_of(node.left, total)
+        )
+    if not isinstance(node, ast.Call) or get_called_name(node) not in MEANS:
+        return False
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if isinstance(owner, ast.Call) and get_called_name(owner) in COLLECTING:
+        node = owner
+    return bool(node.args) and ast.unparse(node.args[0]) == total
+
+
+def iter_means(text: SourceText, loop: ast.For, total: str) -> Iterator[ast.expr]:
+    """Yield the means of a list below the loop that fills it."""
+    for node in _iter_nodes_after(text, loop):
+        if isinstance(node, ast.expr) and is_mean_of(node, total):
+            yield node
 
 
 def is_set_between(

@@ -69,7 +69,9 @@ def iter_loops(
         yield from iter_loops(scene, event, within)
 
 
-def find_cut_data(text: SourceText, loop: ast.For) -> CutData | None:
+def find_cut_data(
+    text: SourceText, loop: ast.For | ast.comprehension
+) -> CutData | None:
     """Return the data that a loop cuts into batches of more than one sample, or
     None.
     """

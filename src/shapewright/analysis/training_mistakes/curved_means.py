@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.training_mistakes.additions import (
+    MEANS,
     get_addition,
+    is_mean_of,
     is_same,
     is_sum_of,
     iter_divisions,
 )
+from shapewright.analysis.training_mistakes.batch_loops import find_cut_data
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -21,20 +24,19 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.loss_averages import is_mean_loss_at
 from shapewright.findings.codes import MEAN_OF_MEANS
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with
 from shapewright.program.curved_values import CURVES, CurvedValue, iter_curved_values
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
     collect_names,
     get_called_name,
     get_dotted_name,
+    get_last_name,
 )
 from shapewright.record.report import Moment
 
-MEANS = frozenset({"mean", "fmean", "average"})
-LISTS = operators_with("takes_program_data") | {"array", "stack"}
+WHOLE_SUMS = frozenset({"sum", "fsum"})
 LOGGERS = frozenset({"log", "log_dict"})
 EVALUATIONS = ("validation", "test")
 
@@ -135,6 +137,10 @@ def _find_average(
             place = _find_division(text, loop, total, is_list)
             if place is not None:
                 return _Average(place, _describe_mean(total))
+    parts: ast.ListComp | ast.GeneratorExp | None
+    parts = text.around(curved.node, ast.ListComp, ast.GeneratorExp)  # type: ignore[assignment]
+    if parts is not None and _has_value(parts.elt, curved, names):
+        return _find_mean_of_parts(text, parts, inside)
     for call in inside:
         if not isinstance(call, ast.Call):
             continue
@@ -144,6 +150,34 @@ def _find_average(
                 average = _find_average_of_call(text, call, at)
                 if average is not None:
                     return average
+    return None
+
+
+def _find_mean_of_parts(
+    text: SourceText, parts: ast.ListComp | ast.GeneratorExp, inside: list[ast.AST]
+) -> _Average | None:
+    """Return where the values of a comprehension are averaged: in a call around it, or
+    under the name that it is assigned.
+    """
+    over = parts.generators[0]
+    data = find_defining(text, get_last_name(over.iter))
+    loaders = [value for value in data if get_called_name(value) == "DataLoader"]
+    if not loaders and find_cut_data(text, over) is None:
+        return None  # one document at a time, as is meant
+    outer = text.parent(parts)
+    if get_called_name(outer) in MEANS if outer is not None else False:
+        return _Average(outer, "the mean is taken here")  # type: ignore[arg-type]
+    if outer is not None and get_called_name(outer) in WHOLE_SUMS:
+        division = text.parent(outer)
+        is_mean = isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div)
+        if is_mean and division.left is outer:  # type: ignore[union-attr]
+            return _Average(division, "the mean is taken here")  # type: ignore[arg-type]
+    if not isinstance(outer, ast.Assign) or len(outer.targets) != 1:
+        return None
+    name = text.written(outer.targets[0])
+    for node in inside:
+        if isinstance(node, ast.expr) and is_mean_of(node, name):
+            return _Average(node, _describe_mean(name))
     return None
 
 
@@ -191,21 +225,9 @@ def _find_division(
             return place
     function = text.around(loop, *FUNCTIONS, ast.Module)
     for node in ast.walk(function) if is_list and function is not None else ():
-        if isinstance(node, ast.Call) and _is_mean_of(node, total):
+        if isinstance(node, ast.Call) and is_mean_of(node, total):
             return node
     return None
-
-
-def _is_mean_of(node: ast.Call, total: str) -> bool:
-    """Return whether a call is the mean of a list: `np.mean(losses)`,
-    `torch.stack(losses).mean()`.
-    """
-    if get_called_name(node) not in MEANS:
-        return False
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if isinstance(owner, ast.Call) and get_called_name(owner) in LISTS:
-        node = owner
-    return bool(node.args) and ast.unparse(node.args[0]) == total
 
 
 def _find_average_of_call(text: SourceText, call: ast.Call, at: int) -> _Average | None:

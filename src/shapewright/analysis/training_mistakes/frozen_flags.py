@@ -17,6 +17,7 @@ from shapewright.findings.codes import (
     looks_for,
 )
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -38,6 +39,10 @@ OPTIMIZERS = frozenset(
     {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam", "Adadelta"}
 )
 OF_MODULES = frozenset({"children", "modules"})
+OF_KERAS = "trainable"
+"""The flag by which Keras freezes a layer."""
+OTHER_TENSORS = operators_with("leaves_graph") - operators_with("moves_device")
+"""Attributes and methods that give another tensor with the values of a parameter."""
 
 
 @looks_for(FLAG_WITHOUT_EFFECT)
@@ -65,6 +70,17 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
                     f"`{written}` is an attribute that torch never reads: the flag is"
                 )
                 message += " `requires_grad`"
+            elif target.attr == OF_KERAS and _is_of_no_other_flag(text, target):
+                message = (
+                    f"`{written}` is a flag of Keras, which torch never reads: a module"
+                    " is frozen by `requires_grad_(False)`"
+                )
+            elif target.attr == "requires_grad" and _is_new_tensor(target.value):
+                owner = text.written(target.value)
+                message = (
+                    f"`{owner}` is another tensor each time it is read, so that this"
+                    " flag is lost: the parameter itself has one"
+                )
             elif target.attr == "requires_grad" and _is_module(text, target.value):
                 message = (
                     f"`{written} = {value.value}` sets an attribute of a module, which"
@@ -74,6 +90,33 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             statement = text.statement_of(target)
             yield build_finding(FLAG_WITHOUT_EFFECT, message, text.span(statement))
+
+
+def _is_new_tensor(node: ast.expr) -> bool:
+    """Return whether an expression makes a tensor anew: `p.data`, `p.detach()`."""
+    name = get_called_name(node) or get_last_name(node)
+    return not isinstance(node, ast.Name) and name in OTHER_TENSORS
+
+
+def _is_of_no_other_flag(text: SourceText, target: ast.Attribute) -> bool:
+    """Return whether a flag is set that the program reads nowhere, on an object that is
+    none of the program's own classes with such a flag.
+    """
+    written = text.text
+    if "keras" in written or "tensorflow" in written or "getattr" in written:
+        return False
+    own = text.around(target, ast.ClassDef)
+    if get_last_name(target.value) == "self" and own is not None and not own.bases:
+        return False
+    words = {word.arg for node in text.nodes if isinstance(node, ast.Call)
+             for word in node.keywords}  # fmt: skip
+    reads = any(
+        isinstance(node, ast.Attribute)
+        and node.attr == target.attr
+        and isinstance(node.ctx, ast.Load)
+        for node in text.nodes
+    )
+    return not reads and target.attr not in words
 
 
 def _is_optimizer(text: SourceText, node: ast.expr) -> bool:

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     LOOPS,
     collect_names,
     get_called_name,
+    get_last_name,
     get_own_attribute,
 )
 from shapewright.record.report import Place
@@ -119,6 +121,79 @@ def _list_called(text: SourceText, node: ast.AST) -> list[ast.FunctionDef]:
                 functions.append(function)
                 waiting.append(function)
     return functions
+
+
+def find_hook_keepers(
+    scene: RehearsalContext,
+) -> Iterator[tuple[str, SourceText, ast.stmt]]:
+    """Yield what hooks of a `forward` append to a list that nothing empties, though the
+    result has a graph in several training steps.
+    """
+    for file in scene.program.trace.sources:
+        text = scene.program.text(file)
+        for function in _list_hooks(text) if text is not None else ():
+            for statement in ast.walk(function):
+                call = statement.value if isinstance(statement, ast.Expr) else None
+                if text is None or not isinstance(statement, ast.Expr):
+                    continue
+                if not isinstance(call, ast.Call) or get_called_name(call) != "append":
+                    continue
+                if (
+                    _count_steps(scene, text.span(statement)) >= LEAST_STEPS
+                    and not (isinstance(call.args[0], ast.Call)
+                             and not _has_graph(call.args[0]))
+                    and not _is_emptied(text, call)
+                    and not is_differentiated(text, statement)
+                ):  # fmt: skip
+                    yield text.written(call.args[0]), text, statement
+
+
+LEAST_STEPS = 3
+"""Backward passes between which a hook has kept a graph, before it is reported."""
+
+
+def _count_steps(scene: RehearsalContext, place: Span) -> int:
+    """Return before how many backward passes a line made tensors with a graph."""
+    steps, is_made = 0, False
+    for op in scene.program.trace.ops:
+        if op.name.rpartition(".")[2] == "backward":
+            steps += is_made
+            is_made = False
+        elif op.span is not None and op.span.line == place.line:
+            same = op.span.file == place.file
+            is_made |= same and any(fact.requires_grad for fact in op.outputs)
+    return steps
+
+
+def _is_emptied(text: SourceText, append: ast.Call) -> bool:
+    """Return whether a text clears the list of an `append`, or sets it anew in another
+    function than where it begins.
+    """
+    holder = get_receiver(append)
+    name = get_last_name(holder) if holder is not None else ""
+    settings = 0
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) in ("clear", "pop"):
+            owner = get_receiver(node)
+            if owner is not None and get_last_name(owner) == name:
+                return True
+        elif isinstance(node, ast.Assign):
+            settings += any(get_last_name(target) == name for target in node.targets)
+        elif isinstance(node, ast.Delete) and name in text.written(node):
+            return True
+    return settings != 1 or not name
+
+
+def _list_hooks(text: SourceText) -> list[ast.FunctionDef]:
+    """Return the functions that a text registers as hooks of a `forward`."""
+    named = [
+        text.functions(get_last_name(node.args[0]))
+        for node in text.nodes
+        if isinstance(node, ast.Call) and node.args
+        if get_called_name(node) == "register_forward_hook"
+    ]
+    functions = [same[0][1] for same in named if len(same) == 1]
+    return [part for part in functions if isinstance(part, ast.FunctionDef)]
 
 
 def _list_graph_lines(scene: RehearsalContext, file: str) -> set[int]:

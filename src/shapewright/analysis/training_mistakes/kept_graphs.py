@@ -14,6 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.graph_keepers import (
     find_called_keepers,
+    find_hook_keepers,
     find_keepers,
     is_bare,
     is_differentiated,
@@ -65,6 +66,14 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         yield add_growth(scene, finding, met.other)
     growing = [*_find_listed(scene), *_find_growing(scene, seen)]
     yield from growing
+    for name, text, statement in find_hook_keepers(scene) if not seen else ():
+        yield build_finding(
+            GRAPH_KEPT,
+            f"`{name}` is kept with its graph by this hook: the memory of each step is"
+            " held until the training ends",
+            text.span(statement),
+            (text.span(statement), f"`{name}.detach()` keeps the values only"),
+        )
     if not seen and not growing:  # the same sum is told once
         yield from find_kept_statistics(scene)
 

@@ -1,4 +1,5 @@
-"""Find sums and averages that are kept with the graphs of what was added to them.
+"""Find sums, averages and joined tensors that are kept with the graphs of what was
+added to them.
 
 Each turn adds to what the turn before left, a backward pass ends the turn, and no pass
 begins at the sum or at what follows from it: so its graph is of no use.
@@ -19,6 +20,8 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Op
 
 SUMS = frozenset({"+", "add", "+=", "add_", "__add__", "__radd__", "__iadd__"})
+JOINS = operators_with("concatenates") | {"hstack", "vstack"}
+"""Calls that make what was collected longer: `all = torch.cat((all, scores))`."""
 SCALES = operators_with("divides_elements") | {"*", "mul", "__mul__", "__rmul__"}
 PASSES = frozenset({"backward", "grad"})
 LEAST = 3
@@ -35,7 +38,7 @@ def find_kept_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     written: dict[object, Op] = {}  # in place
     seen: set[object] = set()
     for op in ops if passes else ():
-        if op.name.rpartition(".")[2] not in SUMS or len(op.inputs) != 2:
+        if op.name.rpartition(".")[2] not in SUMS | JOINS or len(op.inputs) != 2:
             continue
         if not op.outputs or not op.outputs[0].requires_grad or op.span is None:
             continue

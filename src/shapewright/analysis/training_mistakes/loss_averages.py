@@ -93,8 +93,8 @@ def _find_sample_meter(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Fin
                 text, call.divisor, call.divisor, (loop.node, call.statement)
             )
         else:
-            by_samples = call.count is not None and is_batch_size(
-                text, call.count, loop.node
+            by_samples = call.count is not None and (
+                meter.is_length or is_batch_size(text, call.count, loop.node)
             )
         if by_samples and not _is_of_single_samples(loop):
             by = ast.unparse(call.divisor or call.count or call.value)

@@ -6,7 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapewright.analysis.training_mistakes.additions import get_addition, is_of_all
+from shapewright.analysis.training_mistakes.additions import (
+    get_addition,
+    is_of_all,
+    strip_conversions,
+)
+from shapewright.analysis.training_mistakes.sample_counts import is_size
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -24,7 +29,8 @@ class _Meter:
 
     `name` is the class, `method` what adds, `value` its parameter; `count` is the
     parameter that is added to the number of values, empty where 1 is. `is_weighted`:
-    the value is multiplied by `count`. `divisor` is the parameter of the method
+    the value is multiplied by `count`. `is_length`: the number of rows of `count` is
+    added to the number of values. `divisor` is the parameter of the method
     `reading` that divides by what its caller says; empty for one that divides by its
     own number.
     """
@@ -38,6 +44,7 @@ class _Meter:
     division: ast.expr
     reading: str = ""
     divisor: str = ""
+    is_length: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,7 @@ def _read_meter(
     parameters = {arg.arg for arg in method.args.args[1:]}
     sums: list[tuple[str, str, str, ast.stmt]] = []
     counts: dict[str, str] = {}
+    lengths: set[str] = set()  # those that count the rows of a parameter
     for node in ast.walk(method):
         if not isinstance(node, ast.stmt):
             continue
@@ -79,20 +87,23 @@ def _read_meter(
             total, added, is_list = *_read_entry(node), False
         if not total.startswith("self") or is_list or added is None:
             continue
+        added = strip_conversions(added)
         names = collect_names(added) & parameters
         if isinstance(added, ast.Constant) and added.value == 1:
             counts[total] = ""
         elif isinstance(added, ast.Name) and names:
             counts[total] = added.id
             sums.append((total, added.id, "", node))
+        elif len(names) == 1 and is_size(added, names):
+            counts[total] = next(iter(names))
+            lengths.add(total)
         elif (
             isinstance(added, ast.BinOp)
             and isinstance(added.op, ast.Mult)
-            and isinstance(added.left, ast.Name)
-            and isinstance(added.right, ast.Name)
             and len(names) == 2
+            and (left := _get_factor(added.left, names))
+            and (right := _get_factor(added.right, names))
         ):
-            left, right = added.left.id, added.right.id
             sums.append((total, left, right, node))
             sums.append((total, right, left, node))
     for total, value, weight, addition in sums:
@@ -108,7 +119,8 @@ def _read_meter(
                     count = counts[by]
                     if count != value and weight in ("", count):
                         yield _Meter(kind.name, method, value, count, bool(weight),
-                                    addition, division)  # fmt: skip
+                                    addition, division,
+                                    is_length=by in lengths)  # fmt: skip
                 elif not weight and isinstance(division.right, ast.Name):
                     entry = same or _is_entry(text, division.left, total)
                     names = {arg.arg for arg in reader.args.args[1:]}
@@ -116,6 +128,74 @@ def _read_meter(
                         yield _Meter(kind.name, method, value, "", False, addition,
                                     division, reader.name,
                                     division.right.id)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCounter:
+    """A class whose method adds up what it computes, counts its calls, and whose other
+    code divides the one by the other.
+    """
+
+    name: str
+    method: ast.FunctionDef
+    addition: ast.stmt
+    added: ast.expr
+    division: ast.BinOp
+
+
+def iter_counters(text: SourceText) -> Iterator[MatchCounter]:
+    """Yield the classes that divide by the number of calls of a method."""
+    for kind in text.nodes:
+        if not isinstance(kind, ast.ClassDef):
+            continue
+        divisions = [
+            (ast.unparse(node.left), ast.unparse(node.right), node)
+            for node in ast.walk(kind)
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+        ]
+        for method in kind.body if divisions else ():
+            if not isinstance(method, ast.FunctionDef):
+                continue
+            added = {
+                total: (node, value)
+                for node in ast.walk(method)
+                if isinstance(node, ast.stmt) and text.around(node, *LOOPS) is None
+                for total, value, is_list in [get_addition(node)]
+                if total.startswith("self.") and value is not None and not is_list
+            }
+            turns = {
+                total
+                for total, (_, value) in added.items()
+                if isinstance(value, ast.Constant) and value.value == 1
+            }
+            for left, right, node in divisions:
+                if left in added and right in turns:
+                    yield MatchCounter(kind.name, method, *added[left], node)
+
+
+def is_called_in(text: SourceText, loop: ast.For, counter: MatchCounter) -> bool:
+    """Return whether a loop calls the method of a counter."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == counter.method.name
+        and _is_object_of(text, node.func.value, counter.name)
+        for node in ast.walk(loop)
+    )
+
+
+def _get_factor(factor: ast.expr, names: set[str]) -> str:
+    """Return the parameter that a factor is, or whose size it is; else an empty
+    string.
+    """
+    factor = strip_conversions(factor)
+    if isinstance(factor, ast.Name):
+        return factor.id
+    return (
+        next(iter(collect_names(factor) & names), "")
+        if (is_size(factor, names))
+        else ""
+    )
 
 
 def _read_entry(node: ast.stmt) -> tuple[str, ast.expr | None]:

@@ -18,14 +18,12 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.kept_weights import find_kept_weights
 from shapewright.findings.codes import (
-    EVALUATED_IN_TRAINING_MODE,
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
     STATE_NOT_COPIED,
-    TRAINED_IN_EVAL_MODE,
     looks_for,
 )
 from shapewright.findings.finding import Finding
@@ -128,35 +126,6 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
             owner = ast.unparse(node.func).removesuffix(".zero_grad")
             return text is None or f"{owner}.step(" in text.text
     return True
-
-
-@looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
-def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find training in evaluation mode and evaluation in training mode."""
-    for met in scene.observations("trained-in-eval"):
-        yield build_finding(
-            TRAINED_IN_EVAL_MODE,
-            f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
-            "called `train()` again",
-            scene.span(met.place, "backward"),
-            (scene.span(met.other, "eval"), "`eval()` was called here"),
-        )
-    for met in scene.observations("evaluated-in-training"):
-        yield build_finding(
-            EVALUATED_IN_TRAINING_MODE,
-            f"`{met.name}` is evaluated in training mode: its dropout is active, and "
-            "its "
-            "batch norm statistics include this data",
-            scene.span(met.place),
-        )
-    for met in scene.observations("loaded-in-training"):
-        yield build_finding(
-            EVALUATED_IN_TRAINING_MODE,
-            f"`{met.name}` is loaded and used in training mode: its dropout is active,"
-            " and its batch norm takes the statistics of this data",
-            scene.span(met.place),
-            (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
-        )
 
 
 ADDS = operators_with("adds_terms")

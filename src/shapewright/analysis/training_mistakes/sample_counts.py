@@ -42,7 +42,7 @@ def is_sample_count(
         return True
     owner = get_shape_owner(value.value if isinstance(value, ast.Subscript) else value)
     if owner is not None and ast.unparse(owner) in cut.data:
-        return _is_size(value, {ast.unparse(owner)})
+        return is_size(value, {ast.unparse(owner)})
     if not isinstance(value, ast.Name | ast.Attribute):
         return False
     if _is_counted(text, ast.unparse(value), *grown_in):
@@ -89,21 +89,26 @@ def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) ->
         if not isinstance(node, ast.stmt) or get_addition(node)[0] != name:
             continue
         if text.parent(node) is text.parent(beside):
-            return _is_size(get_addition(node)[1], names)
+            added = get_addition(node)[1]
+            if isinstance(added, ast.Name):  # `n = y.numel()` above
+                return is_batch_size(text, added, loop)
+            return is_size(added, names)
     return False
 
 
-def _is_size(value: ast.expr | None, loop_names: set[str]) -> bool:
-    """Return whether a node is `len(x)`, `x.size(0)` or `x.shape[0]`, where a loop sets
-    `x`.
+def is_size(value: ast.expr | None, loop_names: set[str]) -> bool:
+    """Return whether a node is `len(x)`, `x.size(0)`, `x.shape[0]` or `x.numel()`,
+    where a loop sets `x`.
     """
+    if value is None:
+        return False
     if isinstance(value, ast.Call) and get_called_name(value) == "len" and value.args:
         return _is_of(value.args[0], loop_names)
-    if isinstance(value, ast.Call) and get_called_name(value) == "size":
+    if isinstance(value, ast.Call) and get_called_name(value) in ("size", "numel"):
         first = ast.unparse(value.args[0]) if value.args else ""
         func = value.func
         return (
-            first == "0"
+            (first == "0" or get_called_name(value) == "numel")
             and isinstance(func, ast.Attribute)
             and _is_of(func.value, loop_names)
         )
@@ -147,5 +152,5 @@ def is_batch_size(text: SourceText, value: ast.expr, loop: ast.For) -> bool:
             for target, expression in iter_assignments(loop)
             if isinstance(target, ast.Name) and target.id == value.id
         ]
-        return len(sizes) == 1 and _is_size(sizes[0], names)
-    return _is_size(value, names)
+        return len(sizes) == 1 and is_size(sizes[0], names)
+    return is_size(value, names)

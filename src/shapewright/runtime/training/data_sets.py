@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ITEMS = frozenset({"__getitem__", "__getitems__"})
 CHANGES = operators_with("is_arithmetic") | {"truediv"}
 """Calls whose result depends on what a tensor held before, without `_` or `__i`."""
+FILLS = operators_with("writes_by_index", "fills_by_mask") | {"__setitem__"}
+"""Calls that write one number: again to other elements, if these are drawn."""
+DRAWS = operators_with("is_random")
 COLLECTIONS = (list, tuple, dict, set, frozenset, str, bytes, range, torch.Tensor)
 DEEPEST = 3
 """Data sets within data sets that are looked into."""
@@ -209,18 +212,36 @@ def _find_written_items(
     `items` are the events of the batch, `seen` the storages that were there before.
     """
     writes: dict[int, Any] = {}  # by the storage that holds what was written
+    collated: dict[Any, set[int]] = {}  # storages that one line behind the items writes
+    drawn: set[int] = set()  # tensors that follow from random numbers
     for answer, ins, outs, site, _ in events[slice(*items)]:
         inside = any(code.co_name in ITEMS for code, _ in site)
         held = [info.storage.number for info in ins]
         origin = next((writes[number] for number in held if number in writes), None)
+        name = "" if isinstance(answer.func, str) else get_plain_name(answer.func)
+        by_chance = any(info.number in drawn for info in ins[1:])
+        if name in DRAWS or any(info.number in drawn for info in ins):
+            drawn.update(info.number for info in outs)
+        is_change = name.strip("_").removeprefix("i") in CHANGES
+        is_change |= by_chance and name in FILLS
+        writes_stored = (
+            answer.kind == INPLACE
+            and bool(outs or ins)
+            and (outs or ins)[0].storage.number in seen
+        )
+        number = (outs or ins)[0].storage.number if outs or ins else -1
         if not inside:
-            if origin is not None:  # collated: what was written is what is returned
+            if writes_stored and is_change and site:
+                same = collated.setdefault(site[0], set())
+                same.add(number)
+                if len(same) > 1:  # a sample each, and no running statistic
+                    writes.setdefault(number, site)
+            elif origin is not None:  # collated: what was written is what is returned
                 yield origin
             continue
-        if answer.kind == INPLACE and outs and outs[0].storage.number in seen:
-            name = "" if isinstance(answer.func, str) else get_plain_name(answer.func)
-            if name.strip("_").removeprefix("i") in CHANGES:
-                writes.setdefault(outs[0].storage.number, site)
+        if writes_stored:
+            if is_change:
+                writes.setdefault(number, site)
         elif origin is not None:
             for out in outs:
                 writes.setdefault(out.storage.number, origin)

@@ -1,11 +1,13 @@
-"""Seeds that a program sets again between the steps of one training."""
+"""Seeds that a program sets again between the steps of one training: of torch, of its
+GPUs, of NumPy and of Python.
+"""
 
 from __future__ import annotations
 
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
 
@@ -44,18 +46,24 @@ def watch_seeds(seeds: Seeds) -> Iterator[None]:
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
-        def manual_seed(*args: Any, **kwargs: Any) -> Any:
-            for seed in (*args, *kwargs.values())[:1]:
-                seeds.note(seed)
-            return original(*args, **kwargs)
+        def manual_seed(seed: Any) -> Any:
+            seeds.note(seed)
+            return original(seed)
 
         return manual_seed
 
-    numpy: Any = sys.modules.get("numpy")
-    with (
-        replace_attribute(torch, "manual_seed", make),
-        replace_attribute(torch.cuda, "manual_seed_all", make),
-        replace_attribute(random, "seed", make),
-        replace_attribute(numpy.random, "seed", make) if numpy else nullcontext(),
-    ):
+    def make_seed(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def seed(*args: Any, **kwargs: Any) -> Any:
+            seeds.note(args[0] if args else kwargs.get("seed", kwargs.get("a")))
+            return original(*args, **kwargs)
+
+        return seed
+
+    with ExitStack() as stack:
+        for owner, name in ((torch, "manual_seed"), (torch.cuda, "manual_seed_all")):
+            stack.enter_context(replace_attribute(owner, name, make))
+        numpy = sys.modules.get("numpy.random")
+        for drawing in (random, numpy) if numpy is not None else (random,):
+            stack.enter_context(replace_attribute(drawing, "seed", make_seed))
         yield

@@ -1,0 +1,200 @@
+"""Find models that are evaluated in training mode, or trained in evaluation mode."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import (
+    EVALUATED_IN_TRAINING_MODE,
+    TRAINED_IN_EVAL_MODE,
+    looks_for,
+)
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.notebooks import is_notebook
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    get_called_name,
+    get_last_line,
+)
+from shapewright.record.ops import ModuleCall, Op
+
+DROPOUTS = operators_with("drops_elements")
+LOSSES = operators_with("is_loss")
+WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
+COMPARISONS = frozenset({"eq", "equal", "accuracy_score"})
+SAMPLING = operators_with("measures_spread") | {"train", "backward", "update_bn"}
+"""Calls of a function that wants several draws, or that trains."""
+
+
+@looks_for(TRAINED_IN_EVAL_MODE, EVALUATED_IN_TRAINING_MODE)
+def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find training in evaluation mode and evaluation in training mode."""
+    for met in scene.observations("trained-in-eval"):
+        yield build_finding(
+            TRAINED_IN_EVAL_MODE,
+            f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
+            "called `train()` again",
+            scene.span(met.place, "backward"),
+            (scene.span(met.other, "eval"), "`eval()` was called here"),
+        )
+    reported = False
+    for met in scene.observations("evaluated-in-training"):
+        reported = True
+        yield build_finding(
+            EVALUATED_IN_TRAINING_MODE,
+            f"`{met.name}` is evaluated in training mode: its dropout is active, and "
+            "its "
+            "batch norm statistics include this data",
+            scene.span(met.place),
+        )
+    if not reported:
+        yield from _find_measured_calls(scene)
+    for met in scene.observations("loaded-in-training"):
+        yield build_finding(
+            EVALUATED_IN_TRAINING_MODE,
+            f"`{met.name}` is loaded and used in training mode: its dropout is active,"
+            " and its batch norm takes the statistics of this data",
+            scene.span(met.place),
+            (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
+        )
+
+
+def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find calls without gradients of a model that is trained, in training mode, where
+    the outputs are compared with labels or a loss is computed.
+
+    This is for programs without a loader: what they evaluate on is seen by its name.
+    """
+    calls = [call for call in scene.program.trace.calls if _is_outermost(scene, call)]
+    learning = {
+        call.path
+        for call in calls
+        if any(
+            fact.requires_grad
+            for op in scene.program.trace.ops[slice(*call.ops)]
+            for fact in op.outputs
+        )
+    }
+    seen: set[object] = set()
+    for call in calls:
+        ops = scene.program.trace.ops[slice(*call.ops)]
+        if call.path not in learning or call.span is None or call.span in seen:
+            continue
+        if any(fact.requires_grad for op in ops for fact in op.outputs):
+            continue
+        if not any(_is_in_training_mode(scene, op) for op in ops):
+            continue
+        seen.add(call.span)
+        place = scene.program.call_at(call.span)
+        if place is not None and _is_measured(scene, *place):
+            uncalled = _find_uncalled(*place)
+            words = "its dropout is active, and its batch norm takes this data"
+            if uncalled is not None:
+                written = place[0].written(uncalled)
+                words = f"`{written}` without parentheses calls nothing"
+            yield build_finding(
+                EVALUATED_IN_TRAINING_MODE,
+                f"`{call.class_name}` is evaluated in training mode: {words}",
+                place[0].span(uncalled or place[1]),
+                (call.span, "it is evaluated here"),
+            )
+
+
+def _is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
+    """Return whether a model is called by no other module."""
+    calls = scene.program.trace.calls
+    return call.parent is None or (
+        calls[call.parent].parent is None and not (calls[call.parent].path)
+    )
+
+
+def _is_in_training_mode(scene: RehearsalContext, op: Op) -> bool:
+    """Return whether a layer of dropout drops elements in a call, or one of batch norm
+    goes on with its running statistics.
+    """
+    if scene.program.layer(op) is None:
+        return False  # a function of the program, which knows no mode
+    name, arguments = op.name.rpartition(".")[2], dict(op.arguments)
+    if arguments.get("training") is not True:
+        return False
+    if name == "batch_norm":
+        states = scene.program.states
+        paths = [states.get(fact.tensor, "") for fact in op.inputs]
+        return any(path.endswith("running_mean") for path in paths)
+    return name in DROPOUTS and bool(arguments.get("p"))
+
+
+def _is_measured(scene: RehearsalContext, text: SourceText, call: ast.Call) -> bool:
+    """Return whether the block without gradients around a call measures how well a
+    model does, on other data than a pass beside it trains on.
+    """
+    region = _find_region(text, call)
+    if region is None:
+        return False
+    inside = list(ast.walk(region))
+    names = {get_called_name(node) for node in inside}
+    if names & SAMPLING:
+        return False
+    compared = any(
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Eq)
+        and not isinstance(node.comparators[0], ast.Constant)
+        and not isinstance(text.parent(node), ast.If)
+        for node in inside
+    )
+    lines = range(region.lineno, get_last_line(region) + 1)
+    compared = compared or any(
+        op.name.rpartition(".")[2] in LOSSES
+        and op.span is not None
+        and op.span.file == text.file
+        and op.span.line in lines
+        for op in scene.program.trace.ops
+    )
+    if not compared and not names & COMPARISONS:
+        return False
+    model = text.written(call.func)
+    loop = text.around(region, *LOOPS)
+    trained_on = {
+        text.written(argument)
+        for node in text.nodes
+        if isinstance(node, ast.Call) and text.written(node.func) == model
+        if loop is not None and loop in list(text.outwards(node))
+        if not any(outer is region for outer in text.outwards(node))
+        for argument in node.args
+    }
+    return not trained_on & {text.written(argument) for argument in call.args}
+
+
+def _find_region(text: SourceText, call: ast.Call) -> ast.With | ast.FunctionDef | None:
+    """Return the block or the function around a call that records no gradients."""
+    for outer in text.outwards(call):
+        if isinstance(outer, ast.With) and any(
+            get_called_name(item.context_expr) in WITHOUT_GRADIENTS
+            for item in outer.items
+        ):
+            return outer
+        if isinstance(outer, ast.FunctionDef):
+            written = " ".join(map(text.written, outer.decorator_list))
+            without = any(name in written for name in WITHOUT_GRADIENTS)
+            return outer if without else None
+    return None
+
+
+def _find_uncalled(text: SourceText, call: ast.Call) -> ast.Attribute | None:
+    """Return `model.eval` of a statement that only names the method, above a call."""
+    scope = text.around(call, *FUNCTIONS, ast.Module)
+    for node in ast.walk(scope) if scope is not None else ():
+        if not isinstance(node, ast.Expr) or is_notebook(text.file):
+            continue
+        value = node.value
+        if isinstance(value, ast.Attribute) and value.attr == "eval":
+            return value
+    return None
