@@ -110,7 +110,8 @@ FILES = {
     "rehearsing/test_first_mistakes.py": 6,
     "rehearsing/test_library_mistakes.py": 6,
     "rehearsing/test_other_dims.py": 6,
-    "rehearsing/test_other_settings.py": 24,
+    "rehearsing/test_other_settings.py": 60,
+    "rehearsing/test_errors_in_settings.py": 12,
     "rehearsing/test_sampler_epochs.py": 6,
     "rehearsing/test_built_otherwise.py": 8,
     "rehearsing/test_curved_means.py": 6,
@@ -280,6 +281,9 @@ ZOO = {
     "capture/test_tracers.py::test_what_any_tracer_made": 6,
     "inputs/test_failed_search.py::test_a_right_program_has_no_error": 5,
     "posts/test_posts.py::test_what_was_found_is_found": 12,
+    "rehearsing/test_errors_in_settings.py::test_the_mended_program_has_no_error": 4,
+    "rehearsing/test_other_settings.py::test_the_mistake_is_told": 5,
+    "rehearsing/test_other_settings.py::test_nothing_is_said_of_the_mended_program": 5,
 }
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 

@@ -1,7 +1,8 @@
 """Each silent mistake in settings that its page does not show.
 
-The programs stand in `tests/posts/settings`, two for each code; their first line says
-where the mistake is. Which of them are found is in `found.json` beside them.
+The programs stand in `tests/posts/settings`, four for each code; their first line says
+where the mistake is. Which of them are found is in `found.json` beside them. Of half of
+them the mended program stands there too, of which nothing is to be said.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tests.rehearsing.rehearsed import rehearsed
 SETTINGS = Path(__file__).resolve().parents[1] / "posts" / "settings"
 FOUND: dict[str, list[str]] = json.loads((SETTINGS / "found.json").read_text("utf-8"))
 """The programs whose code is reported, with the libraries that each needs."""
+MENDED: dict[str, list[str]] = json.loads((SETTINGS / "mended.json").read_text("utf-8"))
+"""The mended programs, with the libraries that each needs."""
 
 QUIET = {
     "a quantile in two parts": """
@@ -191,6 +194,13 @@ def test_the_mistake_is_told(name: str, tmp_path: Path) -> None:
     program = (SETTINGS / f"{name}.py").read_text("utf-8")
     report = rehearsed(tmp_path, program)
     assert name.rpartition("_")[0] in {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize("name", [name for name, needs in MENDED.items() if not needs])
+def test_nothing_is_said_of_the_mended_program(name: str, tmp_path: Path) -> None:
+    program = (SETTINGS / f"{name}.right.py").read_text("utf-8")
+    report = rehearsed(tmp_path, program)
+    assert not [f for f in report.findings if f.severity != "note"]
 
 
 @pytest.mark.parametrize("name", QUIET)

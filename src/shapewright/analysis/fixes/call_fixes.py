@@ -27,7 +27,11 @@ from shapewright.analysis.fixes.batch_edits import (
 )
 from shapewright.analysis.fixes.channel_dims import suggest_channel_dims
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
-from shapewright.analysis.fixes.expanded_operands import suggest_expanded
+from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
+from shapewright.analysis.fixes.expanded_operands import (
+    suggest_expanded,
+    suggest_other_repeats,
+)
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
     suggest_fitting_images,
@@ -70,6 +74,7 @@ from shapewright.analysis.fixes.missing_padding import find_padding
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.other_calls import suggest_argument_of_other_call
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.ragged_items import (
@@ -147,6 +152,12 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     )
     yield from iter_options("expanded", 1.1, suggest_expanded(program, failure))
     yield from iter_options("channels", 0.8, suggest_channel_dims(program, failure))
+    repeats = suggest_other_repeats(program, failure)
+    yield from iter_options("expanded", 0.7, repeats)
+    as_other = suggest_argument_of_other_call(program, failure)
+    yield from iter_options("other-call", 0.7, as_other)
+    dividing = suggest_dividing_number(program, failure)
+    yield from iter_options("dividing", 0.7, dividing)
     yield from iter_options(
         "layout", 1.9, keywords_and_methods.suggest_batch_first(program, failure)
     )

@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.fixes.maker_edits import find_narrow_gather
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.scope_tensors import list_scope_facts
+from shapewright.analysis.fixes.scope_tensors import (
+    list_scope_facts,
+    list_scope_numbers,
+)
 from shapewright.analysis.fixes.suspect_lines import write_size
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -23,9 +26,9 @@ from shapewright.findings.codes import (
     ONE_VALUE_PER_CHANNEL,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Op, collect_leaves
@@ -201,3 +204,36 @@ def _get_written_dim(program: Program, op: Op, dim: int) -> int:
             if fact.shape not in shapes and turned in shapes:
                 return 1 - dim
     return dim
+
+
+def suggest_other_repeats(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `rest.expand(clips * frames, -1, -1)` where copies are as many as one of
+    the names says, and as many are needed as the product of two.
+    """
+    op = program.trace.ops[failure.op]
+    for at, fact in enumerate(op.inputs):
+        maker = program.producers.get(fact.tensor)
+        place = program.call_at(maker.span) if maker is not None else None
+        if maker is None or place is None or at > 1 or len(op.inputs) < 2:
+            continue
+        if maker.name.rpartition(".")[2] not in REPEATING:
+            continue
+        text, call = place
+        numbers = list_scope_numbers(program, op, text, call)
+        other = op.inputs[1 - at]
+        for dim, node in enumerate(call.args[: fact.ndim]):
+            has = numbers.get(text.written(node))
+            needs = other.shape[dim : dim + 1]
+            if has is None or fact.shape[dim] != has or not needs or needs[0] == has:
+                continue
+            names = [
+                name for name, number in numbers.items() if number * has == needs[0]
+            ]
+            for name in names[:1]:
+                new = f"{text.written(node)} * {name}"
+                shown = text.written(call).replace(text.written(node), new, 1)
+                edit = Edit(text.span(node), new)
+                yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+
+
+REPEATING = frozenset({"expand", "repeat"})

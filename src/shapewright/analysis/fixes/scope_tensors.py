@@ -79,3 +79,33 @@ def _get_read_name(node: ast.Subscript | ast.Call | ast.BinOp) -> str:
     elif isinstance(node.func, ast.Attribute):
         first = node.func.value
     return first.id if isinstance(first, ast.Name) else ""
+
+
+def list_scope_numbers(
+    program: Program, op: Op, text: SourceText, node: ast.expr
+) -> dict[str, int]:
+    """Return the sizes that names in the function around a node stand for.
+
+    Example: ``{"clips": 6, "frames": 25}`` below ``clips, frames, _ = imu.shape``.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    facts = list_scope_facts(program, op, text, node)
+    call = program.call_of(op)
+    if call is not None and isinstance(scope, ast.FunctionDef):
+        names = [argument.arg for argument in scope.args.args if argument.arg != "self"]
+        for name, value in zip(names, call.inputs[0], strict=False):
+            if isinstance(value, Fact) and scope.name == call.method:
+                facts.setdefault(name, value)
+    numbers: dict[str, int] = {}
+    for part in ast.walk(scope) if scope is not None else ():
+        if not isinstance(part, ast.Assign) or part.lineno >= node.lineno:
+            continue
+        owner = get_shape_owner(part.value)
+        fact = facts.get(text.written(owner)) if owner is not None else None
+        target = part.targets[0]
+        if fact is None or not isinstance(target, ast.Tuple):
+            continue
+        for element, size in zip(target.elts, fact.shape, strict=False):
+            if isinstance(element, ast.Name) and len(target.elts) == fact.ndim:
+                numbers[element.id] = size
+    return numbers
