@@ -112,6 +112,7 @@ from shapewright.analysis.fixes.warnings.loss_edits import suggest_single_loss
 from shapewright.analysis.fixes.window_edits import (
     suggest_adaptive_pooling,
     suggest_global_pooling,
+    suggest_half_kernel_padding,
     suggest_kernel_numbers,
 )
 from shapewright.analysis.program_run import Program
@@ -156,6 +157,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("expanded", 0.7, repeats)
     as_other = suggest_argument_of_other_call(program, failure)
     yield from iter_options("other-call", 0.7, as_other)
+    padded_kernel = suggest_half_kernel_padding(program, failure)
+    yield from iter_options("padding", 0.9, padded_kernel)
     dividing = suggest_dividing_number(program, failure)
     yield from iter_options("dividing", 0.7, dividing)
     yield from iter_options(

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
     INNER_DIM_MISMATCH,
     KERNEL_TOO_LARGE,
@@ -150,3 +152,24 @@ def _write_adaptive_pooling(program: Program, op: Op) -> Iterator[Fix]:
     written = f"{owner}{new}({', '.join([*arguments, '1'])})"
     edit = Edit(text.span(call), written)
     yield Fix("fits", f"`{join_lines(written)}`", (edit,))
+
+
+def suggest_half_kernel_padding(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `padding=k // 2` for a convolution over sequences that are shorter than
+    its kernel of k.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != KERNEL_TOO_LARGE:
+        return
+    place = find_constructor(program, op.module)
+    if place is None or not op.name.endswith("conv1d"):
+        return
+    text, call = place
+    words = {word.arg: word.value for word in call.keywords}
+    kernel = words.get("kernel_size") or (call.args[2] if len(call.args) > 2 else None)
+    if kernel is None or "padding" in words or len(call.args) > 4:
+        return
+    half = f"{text.written(kernel)} // 2"
+    if isinstance(kernel, ast.Constant) and isinstance(kernel.value, int):
+        half = str(kernel.value // 2)
+    yield with_keyword(text, call, f"padding={half}")
