@@ -22,6 +22,7 @@ PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
 """Calls whose result has no other values than their inputs."""
 PLACED = operators_with("indexes_along_dim")
 JOINS = operators_with("joins_tensors")
+PARTS = operators_with("splits")
 DEEPEST = 12
 """Calls between a use and a join whose tensors are followed, at most."""
 MOST_JOINED = 8
@@ -172,7 +173,7 @@ class _Taken:
                 self._take_column(fact, rest[0])
             elif rest:
                 self.is_part = True
-        elif call.name in JOINS | {"unbind", "split", "chunk"}:
+        elif call.name in JOINS | PARTS:
             self.is_part = True
 
     def _take_column(self, fact: Fact, column: object) -> None:

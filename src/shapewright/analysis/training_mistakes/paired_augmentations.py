@@ -43,6 +43,7 @@ TURNS = (
 """Parts of the names of functions that move pixels."""
 LOSSES = operators_with("is_loss")
 DIFFERENCES = operators_with("subtracts")
+FROM_DATA = operators_with("takes_program_data")
 
 
 @looks_for(SEPARATE_DRAWS)
@@ -129,9 +130,9 @@ def _find_same_calls(
             for node in ast.walk(moving)
         )
         if moves and len(same_calls) == 2 and same_calls[1] in drawn:
-            one, two = (text.written(call.args[0]) for call in same_calls)
-            if one != two:
-                yield same_calls[0], same_calls[1], (one, two)
+            names = [text.written(call.args[0]) for call in same_calls]
+            if names[0] != names[1]:
+                yield same_calls[0], same_calls[1], (names[0], names[1])
 
 
 def _is_draw_of_file(text: SourceText) -> Callable[[ast.expr], bool]:
@@ -282,7 +283,7 @@ def _list_data(scene: RehearsalContext) -> set[int]:
     taken = {
         fact.tensor
         for op in ops
-        if op.name.rpartition(".")[2] in ("tensor", "as_tensor", "from_numpy")
+        if op.name.rpartition(".")[2] in FROM_DATA
         for fact in op.outputs
     }
     produced = set(scene.program.producers) - taken

@@ -8,7 +8,7 @@ FACTS = {
         nonzero argwhere masked_select unique unique_consecutive _unique2 unique_dim
         repeat_interleave
     """,
-    "finds_nonzero": "nonzero argwhere count_nonzero",
+    "finds_nonzero": "nonzero argwhere",
     "returns_distinct_indices": """
         unique unique_consecutive nonzero argwhere masked_select _unique2
     """,
