@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.hazards.ignored_indices import find_unread_ignored
+from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import INTERPOLATED_LABELS, PADDED_TARGETS, looks_for
 from shapewright.findings.finding import Finding

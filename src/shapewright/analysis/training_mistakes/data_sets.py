@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.unused_parts import find_unused_parts
 from shapewright.findings.codes import (
     ITEM_WRITTEN,
     SAMPLER_WEIGHTS,
@@ -98,6 +99,7 @@ def _is_done_once(text: SourceText, node: ast.AST) -> bool:
 @looks_for(UNUSED_SPLIT, of_whole_runs=True)
 def find_unused_splits(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loaders that train on a whole data set though its parts were made."""
+    yield from find_unused_parts(scene)
     for met in scene.observations("whole-set"):
         number, common, size = map(int, met.name.split())
         name = _find_part_name(scene, met.other, number)
