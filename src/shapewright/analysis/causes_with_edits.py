@@ -10,6 +10,10 @@ from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.module_names import find_dotted_name
+from shapewright.analysis.older_programs import (
+    find_removed_argument,
+    find_uncalled_method,
+)
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.parameter_groups import (
     find_other_groups,
@@ -39,6 +43,8 @@ FINDERS: tuple[FindCause, ...] = (
     find_wrapped_module,
     find_repeated_parameters,
     find_other_groups,
+    find_removed_argument,
+    find_uncalled_method,
 )
 
 

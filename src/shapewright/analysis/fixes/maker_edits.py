@@ -160,6 +160,8 @@ def suggest_rows_of_empty(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     fact = op.inputs[0]
     maker = program.producers.get(fact.tensor)
+    if fact.shape == ():
+        yield from _suggest_number(program, op)
     if fact.shape != (0,) or maker is None or maker.span is None:
         return
     place = program.call_at(maker.span)
@@ -170,6 +172,21 @@ def suggest_rows_of_empty(program: Program, failure: Failure) -> Iterator[Fix]:
             sizes = ", ".join(map(str, (-1, *other.outputs[0].shape[1:])))
             yield append_method(*place, f".reshape({sizes})")
             return
+
+
+def _suggest_number(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `loss.item()` for `loss.data[0]`, of a tensor with one number."""
+    place = program.node(op.span)
+    node = place[1] if place is not None else None
+    if place is None or not isinstance(node, ast.Subscript):
+        return
+    if not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
+        return
+    owner = node.value
+    if isinstance(owner, ast.Attribute) and owner.attr == "data":
+        owner = owner.value
+    new = f"{place[0].written(owner)}.item()"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(place[0].span(node), new),))
 
 
 def suggest_picture_mode(program: Program, failure: Failure) -> Iterator[Fix]:

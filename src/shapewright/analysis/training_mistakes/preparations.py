@@ -63,6 +63,8 @@ def _find_refitting_functions(text: SourceText) -> Iterator[Finding]:
         alone = len(call.args) == 1 and not call.keywords
         if function is None or owner is None or not alone:
             continue
+        if text.written(owner) == "self":
+            continue  # of the scaler's own class
         inside = text.written(owner).partition(".")[0]
         built = any(
             isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

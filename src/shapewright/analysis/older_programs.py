@@ -1,0 +1,90 @@
+"""What older versions of torch took and this one refuses, and methods that are given in
+place of what they return.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
+
+UNEXPECTED = re.compile(
+    r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
+)
+METHOD = "'method' object is not iterable"
+REMOVED = {"verbose": "the schedulers of torch print nothing any more"}
+"""Arguments that torch had, each with why it is gone."""
+
+
+def find_removed_argument(program: Program, finding: Finding) -> Explanation | None:
+    """Explain an argument of a scheduler that torch has removed."""
+    refused = UNEXPECTED.search(finding.words)
+    place = program.node(finding.span)
+    if refused is None or place is None or refused[2] not in REMOVED:
+        return None
+    text, node = place
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or get_called_name(call) != refused[1]:
+            continue
+        words = [word for word in call.keywords if word.arg == refused[2]]
+        if words and text.definitions(refused[1]) == []:
+            written = join_lines(f"{words[0].arg}={text.written(words[0].value)}")
+            message = f"`{refused[1]}` has no argument `{refused[2]}` in this torch:"
+            message += f" {REMOVED[refused[2]]}"
+            edit = _cut_argument(text, call, words[0])
+            fix = Fix("fits", f"without `{written}`", (edit,))
+            return Explanation(message, (), (fix,))
+    return None
+
+
+def _cut_argument(text: SourceText, call: ast.Call, word: ast.keyword) -> Edit:
+    """Return the edit that leaves out an argument, with the comma beside it."""
+    end = text.span(word.value)
+    begin = text.column(word.lineno, word.col_offset)
+    others = [*call.args, *(other.value for other in call.keywords)]
+    before = [
+        part for part in others if _get_place(part) < (word.lineno, word.col_offset)
+    ]
+    if before:
+        last = text.span(max(before, key=_get_place))
+        return Edit(last.end.until(end), "")
+    span = Span(text.file, word.lineno, begin, end.end_line, end.end_column)
+    rest = text.lines[end.end_line - 1][end.end_column - 1 :]
+    if rest.startswith(", "):
+        span = Span(text.file, word.lineno, begin, end.end_line, end.end_column + 2)
+    return Edit(span, "")
+
+
+def _get_place(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def find_uncalled_method(program: Program, finding: Finding) -> Explanation | None:
+    """Explain `SGD(model.parameters)`: the method is given, not what it returns."""
+    place = program.node(finding.span)
+    if METHOD not in finding.words or place is None:
+        return None
+    text, node = place
+    for call in ast.walk(node):
+        arguments = call.args if isinstance(call, ast.Call) else []
+        for argument in arguments:
+            if isinstance(argument, ast.Attribute) and argument.attr in METHODS:
+                written = text.written(argument)
+                message = f"`{written}` is a method, which is not called: `{written}()`"
+                message += " returns what is gone through"
+                where = Related(text.span(argument), "the method itself is given here")
+                edit = Edit(text.span(argument).end, "()")
+                fix = Fix("fits", f"`{written}()`", (edit,))
+                return Explanation(message, (where,), (fix,))
+    return None
+
+
+METHODS = frozenset(
+    {"parameters", "named_parameters", "children", "modules", "items", "values", "keys"}
+)
+"""Methods whose result is gone through."""
