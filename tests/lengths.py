@@ -112,6 +112,7 @@ FILES = {
     "rehearsing/test_other_dims.py": 6,
     "rehearsing/test_other_settings.py": 60,
     "rehearsing/test_errors_in_settings.py": 12,
+    "rehearsing/test_inverted_padding.py": 6,
     "rehearsing/test_sampler_epochs.py": 6,
     "rehearsing/test_built_otherwise.py": 8,
     "rehearsing/test_curved_means.py": 6,

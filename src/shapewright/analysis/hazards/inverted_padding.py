@@ -1,0 +1,147 @@
+"""Find masks of padding that are true where the words are: `key_padding_mask` is true
+where a key is to be left out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.causal_masks import FILLS, HIDES, is_range
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import REARRANGING
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import MASK_AXIS
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import get_last_name
+from shapewright.record.ops import Fact, Op
+
+ATTENTION = "multi_head_attention_forward"
+PASSING = operators_with("keeps_mask") | REARRANGING | {"bool", "to", "[]", "clone"}
+INVERTING = frozenset({"~", "logical_not", "bitwise_not"})
+WORDS = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
+OF_WORDS = frozenset({"attention_mask", "input_mask"})
+"""Names of masks that tokenizers make: 1 where a word is."""
+FARTHEST = 10
+
+
+def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
+    """Find masks of padding that hide the words and show the padding."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        mask = _find_mask(scene, call)
+        made = _find_made_of_words(scene, mask) if mask is not None else None
+        if made is None or made.span in seen:
+            continue
+        seen.add(made.span)
+        message = (
+            "the padding mask is true where the words are: attention leaves these out,"
+            " and reads the padding"
+        )
+        where = "`key_padding_mask` is true where a key is left out"
+        yield scene.finding(MASK_AXIS, made, message, (call.op, where))
+    if not seen:
+        yield from _find_named_masks(scene)
+
+
+def _find_mask(scene: HazardContext, call: OperatorCall) -> Fact | None:
+    """Return the truths that a call hides keys by, for all queries of a sample."""
+    op = call.op
+    if call.name == ATTENTION:
+        for place, fact in zip(op.places, op.inputs, strict=False):
+            if place == "key_padding_mask" and fact.dtype == "bool":
+                return fact
+    if call.name in FILLS and len(op.inputs) == 2 and op.inputs[1].ndim == 2:
+        value = call.given(2, "value")
+        users = scene.users.get(op.outputs[0].tensor, ())
+        is_hiding = isinstance(value, int | float) and value <= HIDES
+        if is_hiding and any(user.name == ATTENTION for user in users):
+            return op.inputs[1]
+    return None
+
+
+def _find_made_of_words(scene: HazardContext, fact: Fact) -> Op | None:
+    """Return the comparison that is true where a word is, or None."""
+    is_inverted = False
+    for _ in range(FARTHEST):
+        call = scene.maker(fact)
+        if call is None or not call.op.inputs:
+            return None
+        if call.name in INVERTING:
+            is_inverted = not is_inverted
+        elif call.name in ("!=", "ne", "==", "eq"):
+            is_word = call.name in ("!=", "ne")
+            of_tokens = _is_padding_of_tokens(scene, call)
+            return call.op if of_tokens and is_word != is_inverted else None
+        elif call.name in ("<", "lt", ">=", "ge") and len(call.op.inputs) == 2:
+            steps, lengths = call.op.inputs
+            is_word = call.name in ("<", "lt")
+            of_steps = is_range(scene, steps) and not is_range(scene, lengths)
+            per_sample = lengths.ndim == 2 and lengths.shape[1] == 1
+            is_found = of_steps and per_sample and is_word != is_inverted
+            return call.op if is_found else None
+        elif call.name not in PASSING or len(call.op.inputs) > 1:
+            return None
+        fact = call.op.inputs[0]
+    return None
+
+
+def _is_padding_of_tokens(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call compares tokens that are embedded with their padding."""
+    number = call.given(1, "other")
+    if type(number) is not int or len(call.op.inputs) != 1:
+        return False
+    return any(
+        embedding.name == "embedding"
+        and any(
+            fact.storage == call.op.inputs[0].storage for fact in embedding.op.inputs
+        )
+        and embedding.given(2, "padding_idx") in (number, None)
+        for embedding in scene.calls
+    )
+
+
+def _find_named_masks(scene: HazardContext) -> Iterator[Finding]:
+    """Find the mask of a tokenizer that is passed as it is, told by its name."""
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            for word in node.keywords if isinstance(node, ast.Call) else ():
+                name = _get_mask_name(word.value)
+                if word.arg not in WORDS or name not in OF_WORDS:
+                    continue
+                if _is_made_otherwise(text, name):
+                    continue
+                yield Finding(
+                    MASK_AXIS,
+                    "warning",
+                    f"`{name}` is 1 where a word is, and `{word.arg}` is true where a"
+                    " key is left out: attention reads the padding",
+                    text.span(word.value),
+                )
+
+
+def _get_mask_name(node: ast.expr) -> str:
+    """Return the name behind casts of a mask, or an empty string if it is inverted."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in ("bool", "to", "type", "long", "float"):
+            return ""
+        node = node.func.value
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq):
+        right = node.comparators[0]
+        if not isinstance(right, ast.Constant) or right.value != 1:
+            return ""
+        node = node.left
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return get_last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+
+
+def _is_made_otherwise(text: SourceText, name: str) -> bool:
+    """Return whether the program makes a mask itself in a way that may be the other."""
+    return any(
+        isinstance(part, ast.Eq | ast.Invert | ast.Not | ast.GtE)
+        for value in find_defining(text, name)
+        for part in ast.walk(value)
+    )
