@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
+from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
@@ -103,6 +104,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("tokens", suggest_last_tokens),  # one position would stand for all
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
+    ("registered", suggest_registered_lists),  # a cast would leave them untrained
 )
 """Edits beside which no others are tried: those would run and mean something else."""
 

@@ -71,7 +71,6 @@ from shapewright.analysis.fixes.merged_dims import (
     suggest_other_merged_dims,
 )
 from shapewright.analysis.fixes.missing_padding import find_padding
-from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.other_calls import suggest_argument_of_other_call
@@ -187,8 +186,6 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     padded = keywords_and_methods.fix_padded_sequence(program, failure)
     yield from iter_options("padded", 0.9, padded)
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
-    registered = suggest_registered_lists(program, failure)
-    yield from iter_options("registered", 0.6, registered)
     floating = dtype_edits.suggest_floating_entries(program, failure)
     yield from iter_options("dtype", 0.9, floating)
     shared = dtype_edits.fix_shared_dtype(program, failure)

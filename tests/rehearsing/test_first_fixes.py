@@ -1,0 +1,223 @@
+"""Errors and mistakes of posts, each with the first fix that its answer gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+"""
+CASES = {
+    "a state behind a function of its own": (
+        """
+        class Step(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return (x >= 0).to(x)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient
+
+        class Node(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.v = 0.0
+
+            def reset(self):
+                self.v = 0.0
+
+            def forward(self, x):
+                self.v = self.v + x
+                spike = Step.apply(self.v - 1)
+                self.v = self.v * (1 - spike.detach())
+                return spike
+
+        def reset_net(net):
+            for part in net.modules():
+                if isinstance(part, Node):
+                    part.reset()
+
+        net = nn.Sequential(nn.Linear(4, 4), Node(), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        reset_net(net)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).mean().backward()
+            optimizer.step()
+        """,
+        "graph-freed",
+        "`reset_net(net)` first in the loop",
+    ),
+    "a slice for an optimizer": (
+        """
+        table = nn.Embedding(12, 4)
+
+        class Tuner:
+            def __init__(self):
+                self.words = table(torch.arange(8))
+                self.tuned = self.words[1:5]
+                self.tuned.requires_grad_(True)
+                self.optimizer = torch.optim.Adam([self.tuned], lr=0.1)
+
+        tuner = Tuner()
+        tuner.tuned.mean().backward()
+        """,
+        "nothing-to-train",
+        "`self.words[1:5].detach().clone()`",
+    ),
+    "layers that `to` does not reach": (
+        """
+        class Stack(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = []
+                self.first.append(nn.Linear(4, 4))
+                self.last = nn.Linear(4, 2)
+
+            def forward(self, x):
+                return self.first[0](x).mean() + self.last(x).mean()
+
+        net = Stack().to(torch.float64)
+        net(torch.randn(8, 4, dtype=torch.float64)).backward()
+        """,
+        "dtype-mismatch",
+        "`self.first = nn.ModuleList()`, which `to()` reaches",
+    ),
+    "targets of another dtype": (
+        """
+        import numpy as np
+
+        net = nn.Linear(4, 1)
+        target = torch.from_numpy(np.zeros((8, 1)))
+        loss = nn.HuberLoss()(net(torch.randn(8, 4)), target)
+        loss.backward()
+        """,
+        "dtype-mismatch",
+        "`target.float()`",
+    ),
+    "a method that is not called": (
+        """
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters, lr=0.1)
+        """,
+        "program-error",
+        "`net.parameters()`",
+    ),
+    "an argument that is gone": (
+        """
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
+            optimizer, factor=0.5, verbose=True
+        )
+        """,
+        "program-error",
+        "without `verbose=True`",
+    ),
+    "the number of a loss": (
+        """
+        net = nn.Linear(4, 1)
+        loss = net(torch.randn(8, 4)).mean()
+        loss.backward()
+        print(loss.data[0])
+        """,
+        "too-many-indices",
+        "`loss.item()`",
+    ),
+    "an argument as another call has it": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.decoder = nn.Linear(6, 8)
+
+            def onehot(self, c):
+                return F.one_hot(c, 2).float()
+
+            def decode(self, z):
+                return self.decoder(z)
+
+            def forward(self, x, c):
+                z = x[:, :4]
+                return self.decode(torch.cat([z, self.onehot(c)], 1))
+
+            def sample(self, c):
+                z = torch.randn(c.size(0), 4)
+                return self.decode(z)
+
+        net = Net()
+        c = torch.tensor([0, 1, 1])
+        net(torch.randn(3, 8), c).mean().backward()
+        net.sample(c)
+        """,
+        "inner-dim-mismatch",
+        "`self.decode(torch.cat([z, self.onehot(c)], 1))`",
+    ),
+    "a class along another dim": (
+        """
+        net = nn.Conv1d(3, 5, 1)
+        x, y = torch.randn(4, 3, 6), torch.randint(5, (4, 6))
+        scores = net(x)
+        F.cross_entropy(scores, y).backward()
+        chances = F.softmax(scores, dim=-1)
+        print((chances.argmax(dim=1) == y).float().mean())
+        """,
+        "wrong-axis",
+        "`F.softmax(scores, dim=1)`",
+    ),
+    "a label to ignore that nothing reads": (
+        """
+        class Net(nn.Module):
+            def __init__(self, ignore_index=0):
+                super().__init__()
+                self.ignore_index = ignore_index
+                self.out = nn.Linear(4, 5)
+
+            def forward(self, x, y):
+                return F.cross_entropy(self.out(x), y)
+
+        Net()(torch.randn(8, 4), torch.tensor([1, 2, 0, 0, 3, 4, 0, 0])).backward()
+        """,
+        "padded-targets",
+        "`F.cross_entropy(self.out(x), y, ignore_index=self.ignore_index)`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_fix_is_that_of_the_answer(name: str, tmp_path: Path) -> None:
+    body, code, fix = CASES[name]
+    report = rehearsed(tmp_path, HEAD + dedent(body))
+    finding = next(f for f in report.findings if f.severity != "note")
+    assert finding.code == code
+    assert finding.fixes[0].message.startswith(fix)
+
+
+TABLE = """
+import numpy as np
+
+codes = np.array([1004, 1009, 2440] * 4)
+table = torch.tensor(np.stack([np.arange(12) % 3, codes], axis=1))
+layers = nn.ModuleList([nn.Embedding(3, 2), nn.Embedding({rows}, 2)])
+for rows in torch.randperm(12).split(4):
+    part = table[rows]
+    loss = sum(layer(part[:, at]).mean() for at, layer in enumerate(layers))
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize(("rows", "told"), [(3, ["drawn-index"]), (2441, [])])
+def test_ids_of_an_array_beyond_an_embedding(
+    rows: int, told: list[str], tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, HEAD + TABLE.replace("{rows}", str(rows)))
+    assert [f.code for f in report.findings if f.severity != "note"] == told
