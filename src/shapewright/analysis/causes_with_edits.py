@@ -6,9 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shapewright.analysis.batch_values import (
+    find_unread_values,
+    find_whole_batch,
+)
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
+from shapewright.analysis.missing_returns import find_missing_return
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
 from shapewright.analysis.parameter_groups import (
@@ -33,6 +38,9 @@ FINDERS: tuple[FindCause, ...] = (
     find_transform_order,
     find_text_labels,
     find_returned_tuple,
+    find_whole_batch,
+    find_unread_values,
+    find_missing_return,
     find_missing_setting,
     find_dotted_name,
     find_unwritten_tensor,
