@@ -147,12 +147,12 @@ def _find_source(text: SourceText, target: ast.expr) -> ast.expr | None:
                 ),
                 None,
             )
-            return _unwrap(loop.iter) if loop is not None else value
-        return _unwrap(value)
+            return get_iterated(loop.iter) if loop is not None else value
+        return get_iterated(value)
     if isinstance(holder, ast.Tuple):
         holder = text.parent(holder)
     if isinstance(holder, ast.For | ast.comprehension):
-        return _unwrap(holder.iter)
+        return get_iterated(holder.iter)
     return None
 
 
@@ -167,7 +167,7 @@ PASSING = ("enumerate", "tqdm", "iter", "next", "list", "islice", "trange", "tra
 """Functions whose items are those of their first argument."""
 
 
-def _unwrap(node: ast.expr) -> ast.expr:
+def get_iterated(node: ast.expr) -> ast.expr:
     """Return what is looped over inside `enumerate(...)`, `tqdm(...)` and the like."""
     while isinstance(node, ast.Call) and get_called_name(node) in PASSING and node.args:
         node = node.args[0]

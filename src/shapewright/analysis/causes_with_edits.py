@@ -23,6 +23,7 @@ from shapewright.analysis.parameter_groups import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
+from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
 from shapewright.analysis.wrapped_modules import find_wrapped_module
@@ -33,6 +34,7 @@ FindCause = Callable[[Program, Finding], Explanation | None]
 
 FINDERS: tuple[FindCause, ...] = (
     find_optimizer_cause,
+    find_short_schedule,
     find_late_attribute,
     find_sequential_layer,
     find_transform_order,

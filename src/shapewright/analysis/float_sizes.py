@@ -53,13 +53,13 @@ def explain_float(
     scaled = [
         part for part in scaled if not any(p in likely for p in text.outwards(part))
     ]
-    scaled = [part for part in scaled if _may_be_float(text, part, known)]
+    scaled = [part for part in scaled if _is_possible_float(text, part, known)]
     fixes = [_divide_whole(text, part) for part in divided[:MOST]]
     whole = [
         part for part in divided if not any(p in likely for p in text.outwards(part))
     ]
-    fixes += [_convert(text, part) for part in (*scaled, *whole)[:MOST]]
-    fixes += _convert_arguments(text, node, floats)
+    fixes += [_write_conversion(text, part) for part in (*scaled, *whole)[:MOST]]
+    fixes += _iter_converted_arguments(text, node, floats)
     if not fixes:
         return None
     return Explanation(
@@ -114,7 +114,7 @@ def _is_computed(text: SourceText, node: ast.AST) -> bool:
     return isinstance(node.op, (ast.Div, *GROWING))
 
 
-def _may_be_float(text: SourceText, node: ast.AST, known: object) -> bool:
+def _is_possible_float(text: SourceText, node: ast.AST, known: object) -> bool:
     """Return whether one of the operands is not known to be a whole number."""
     values = known if isinstance(known, dict) else {}
     for part in ast.walk(node):
@@ -150,7 +150,7 @@ def _divide_whole(text: SourceText, part: ast.BinOp) -> Fix:
     return Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
 
 
-def _convert(text: SourceText, node: ast.expr) -> Fix:
+def _write_conversion(text: SourceText, node: ast.expr) -> Fix:
     """Return the fix that puts `int(...)` around an expression."""
     new = f"int({text.written(node)})"
     statement = text.around(node, ast.Assign)
@@ -160,7 +160,7 @@ def _convert(text: SourceText, node: ast.expr) -> Fix:
     return Fix("fits", f"`{shown}`", (Edit(text.span(node), new),))
 
 
-def _convert_arguments(
+def _iter_converted_arguments(
     text: SourceText, node: ast.AST, floats: set[str]
 ) -> Iterator[Fix]:
     """Yield the fixes that convert a float where it is handed on."""

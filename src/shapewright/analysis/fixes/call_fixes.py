@@ -20,11 +20,13 @@ from shapewright.analysis.fixes import (
     squeeze_edits,
 )
 from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.attention_edits import suggest_widths_of_memory
 from shapewright.analysis.fixes.batch_edits import (
     add_batch,
     suggest_batch_of_one,
     suggest_larger_batch,
 )
+from shapewright.analysis.fixes.class_counts import suggest_counted_outputs
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.expanded_operands import suggest_expanded
 from shapewright.analysis.fixes.image_edits import (
@@ -164,6 +166,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("codes", 0.7, codes)
     read = suggest_other_shape_dim(program, failure)
     yield from iter_options("read", 1.1, read)
+    named = suggest_widths_of_memory(program, failure, is_named=True)
+    yield from iter_options("memory", 0.8, named)
+    numbered = suggest_widths_of_memory(program, failure, is_named=False)
+    yield from iter_options("memory", 2.5, numbered)
     whole_size = suggest_output_size(program, failure)
     yield from iter_options("size", 0.95, whole_size)
     yield from iter_options("size", 1.25, suggest_resized_map(program, failure))
@@ -289,6 +295,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "ignored", 2.1, index_edits.suggest_ignored_class(program, failure)
     )
+    counted = suggest_counted_outputs(program, failure)
+    yield from iter_options("classes", 2.5, counted)
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
     yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
     masks = common_mistakes.swap_mask_dims(program, failure)
