@@ -141,6 +141,36 @@ for _ in range(2):
     pairs = [torch.tensor([[0, 1], [1, 0]]) + at * {step} for at in range(3)]
     net(torch.arange(6) % 5, torch.cat(pairs, dim=1)).backward()
 """
+CAUSAL = """
+class Block(nn.Module):
+    def __init__(self, dilation):
+        super().__init__()
+        self.filter = nn.Conv1d(4, 4, {kernel}, dilation=dilation)
+        self.mixed = nn.Conv1d(4, 4, 1)
+
+    def forward(self, x):
+        z = torch.tanh(self.filter(x))
+        return {residual} + self.mixed(z)
+
+net = nn.Sequential(Block(1), Block(2), nn.Conv1d(4, 2, 1))
+for _ in range(2):
+    net(torch.randn(3, 4, 20)).mean().backward()
+"""
+MOLECULES = """
+def join(sizes):
+    edges, offset = [], 0
+    for size in sizes:
+        pairs = torch.tensor([[0, size - 1], [size - 1, 0]])
+        edges.append(pairs + offset)
+        offset += size{more}
+    return torch.cat(edges, dim=1)
+
+atom = nn.Embedding(5, 4)
+for sizes in ([2, 3, 2], [3, 3, 4]):
+    source, target = join(sizes)
+    h = atom(torch.arange(sum(sizes)) % 5)
+    torch.zeros_like(h).index_add(0, target, h[source]).sum().backward()
+"""
 MISTAKES = {
     "keys of another width": (
         CROSS.format(**NAMED, more="", width=12, argument=", 12"),
@@ -233,6 +263,11 @@ MISTAKES = {
         ),
         "`nn.Linear(6, 3)`",
     ),
+    "a residual of a causal stack": (
+        CAUSAL.format(kernel=2, residual="x"),
+        "`x[..., -z.size(-1):]`",
+    ),
+    "an offset of a node too many": (MOLECULES.format(more=" + 1"), "`offset += size`"),
     "two sizes for three": (RESIZED.format(at=-2), "`size = volume.shape[-3:]`"),
 }
 QUIET = {
@@ -245,6 +280,10 @@ QUIET = {
     "counts of all classes": WEIGHTED.format(
         names=FOUR, counted="counts = labels.bincount(minlength=4)", outputs=4
     ),
+    "the last steps of a residual": CAUSAL.format(
+        kernel=2, residual="x[..., -z.size(-1):]"
+    ),
+    "an offset of all nodes": MOLECULES.format(more=""),
     "three sizes": RESIZED.format(at=-3),
     "edges of the nodes": GRAPH.format(step=2),
 }
@@ -260,6 +299,12 @@ def test_the_mistake_is_mended(tmp_path: Path, name: str) -> None:
     ]
     assert finding.fixes[0].message == fix
     assert finding.fixes[0].checked
+
+
+def test_a_kernel_with_a_middle_is_not_cut_at_one_end(tmp_path: Path) -> None:
+    text = HEAD + CAUSAL.format(kernel=3, residual="x")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert not any("-z.size(-1):" in fix.message for fix in finding.fixes)
 
 
 def test_indices_of_one_tensor_are_one_mistake(tmp_path: Path) -> None:

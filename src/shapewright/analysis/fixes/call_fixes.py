@@ -75,6 +75,8 @@ from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.ragged_items import (
     suggest_turned_items,
 )
+from shapewright.analysis.fixes.residual_crops import suggest_last_steps
+from shapewright.analysis.fixes.running_offsets import suggest_smaller_offset
 from shapewright.analysis.fixes.sequence_layouts import (
     suggest_batch_first_of_stack,
     suggest_total_length,
@@ -226,6 +228,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("summed", 0.7, sums)
     whole = suggest_whole_output(program, failure)
     yield from iter_options("whole", 1.4, whole)
+    yield from iter_options("larger", 1.1, suggest_last_steps(program, failure))
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
     condition = suggest_shortcut_condition(program, failure)
     yield from iter_options("shortcut", 1.0, condition)
@@ -270,6 +273,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("turned", 0.8, factors)
     counts = index_edits.suggest_later_count(program, failure)
     yield from iter_options("counted", 0.8, counts)
+    offsets = suggest_smaller_offset(program, failure)
+    yield from iter_options("counted", 0.85, offsets)
     handed = suggest_argument_of_caller(program, failure)
     yield from iter_options("handed", 0.9, handed)
     classes = suggest_number_of_classes(program, failure)
