@@ -41,13 +41,13 @@ def suggest_last_steps(program: Program, failure: Failure) -> Iterator[Fix]:
             continue
         if len(whole.shape) != 3 or whole.shape[:2] != part.shape[:2]:
             continue
-        cut = _sum_cuts(program, part, whole)
+        cut = _count_cut_steps(program, part, whole)
         name = _find_name(program, text, second[0], part)
         if name and cut > 0 and whole.shape[2] - part.shape[2] == cut:
             yield append_method(text, first[0], f"[..., -{name}.size(-1):]")
 
 
-def _sum_cuts(program: Program, part: Fact, whole: Fact) -> int:
+def _count_cut_steps(program: Program, part: Fact, whole: Fact) -> int:
     """Return how many steps convolutions cut between a tensor and what it was made of;
     0 where that is unknown, or where one of them has a step in its middle.
     """
