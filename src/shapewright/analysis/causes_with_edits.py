@@ -6,9 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shapewright.analysis.batch_values import (
+    find_unread_values,
+    find_whole_batch,
+)
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
+from shapewright.analysis.missing_returns import find_missing_return
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.older_programs import (
     find_removed_argument,
@@ -22,6 +27,7 @@ from shapewright.analysis.parameter_groups import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
+from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
 from shapewright.analysis.wrapped_modules import find_wrapped_module
@@ -32,11 +38,15 @@ FindCause = Callable[[Program, Finding], Explanation | None]
 
 FINDERS: tuple[FindCause, ...] = (
     find_optimizer_cause,
+    find_short_schedule,
     find_late_attribute,
     find_sequential_layer,
     find_transform_order,
     find_text_labels,
     find_returned_tuple,
+    find_whole_batch,
+    find_unread_values,
+    find_missing_return,
     find_missing_setting,
     find_dotted_name,
     find_unwritten_tensor,

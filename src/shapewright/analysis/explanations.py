@@ -61,10 +61,21 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
         key = code, *get_failure_key(program, failure, code)
         if key in by_call:
             first, failures = by_call[key]
-            by_call[key] = replace(first, count=first.count + 1), [*failures, failure]
+            by_call[key] = _add_place(first, finding), [*failures, failure]
         else:
             by_call[key] = finding, [failure]
     return list(by_call.values())
+
+
+def _add_place(first: Finding, other: Finding) -> Finding:
+    """Return a finding that counts another one of the same mistake, and names its place
+    where that is another.
+    """
+    places = {first.span, *(related.span for related in first.related)}
+    related = first.related
+    if first.code == INDEX_OUT_OF_RANGE and other.span and other.span not in places:
+        related = (*related, Related(other.span, "it goes beyond the end here, too"))
+    return replace(first, count=first.count + 1, related=related)
 
 
 def explain_failure(program: Program, failure: Failure) -> Finding:

@@ -6,6 +6,7 @@ import ast
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span
 from shapewright.record.ops import Op
@@ -22,7 +23,8 @@ def get_failure_key(
         if maker is not None:
             return (maker,)
     op = program.trace.ops[failure.op]
-    return _get_index_key(program, failure) or _get_call_key(program, op)
+    key = _get_index_key(program, failure) or _get_origin_key(program, failure)
+    return key or _get_call_key(program, op)
 
 
 def _find_maker_of_dtype(program: Program, failure: Failure) -> Span | None:
@@ -50,6 +52,31 @@ def _get_index_key(program: Program, failure: Failure) -> tuple[object, ...]:
     scope = text.around(node, ast.FunctionDef)
     line = scope.lineno if scope is not None else 0
     return (text.file, line, text.written(node.value))
+
+
+def _get_origin_key(program: Program, failure: Failure) -> tuple[object, ...]:
+    """Return a key that reads of a module beyond the end share where their indices are
+    parts of one tensor, as the two rows of the edges of a graph; empty for others.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or unmet.got is None:
+        return ()
+    if unmet.got.argument not in failure.arguments:
+        return ()
+    fact = op.inputs[failure.arguments.index(unmet.got.argument)]
+    for _ in range(DEEP):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or maker.span is None:
+            return ()
+        if maker.name.rpartition(".")[2] not in PARTS or len(maker.inputs) != 1:
+            return (maker.span, op.module)
+        fact = maker.inputs[0]
+    return ()
+
+
+PARTS = operators_with("is_view", "keeps_elements", "splits") | {"to", "__getitem__"}
+"""Operators that hand on the numbers of their only input, or a part of them."""
+DEEP = 12
 
 
 def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:

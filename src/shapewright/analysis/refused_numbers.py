@@ -7,19 +7,13 @@ from __future__ import annotations
 import ast
 import re
 
+from shapewright.analysis.float_sizes import FLOAT_SIZE, explain_float
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
-    get_called_name,
-    get_dotted_name,
-)
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
-FLOAT_SIZE = re.compile(
-    r"found element of type float|'float' object cannot be interpreted as an integer"
-)
 NOT_DIVISIBLE = re.compile(r"divisible")
 SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 WIDTH = re.compile(r"width|dim|emb|hidden|model|channel|size|feature")
@@ -27,7 +21,6 @@ PARTS = re.compile(r"head|group")
 STRIDES = ("stride", "strides")
 KERNELS = ("kernel_size", "kernel")
 NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.])")
-MOST = 4
 
 
 def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
@@ -38,55 +31,12 @@ def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
     text, node = place
     messages = finding.words
     if FLOAT_SIZE.search(messages):
-        return _explain_float(text, node)
+        return explain_float(program, text, node)
     if SAME_STRIDED in messages:
         return _explain_same_padding(text)
     if NOT_DIVISIBLE.search(messages):
         return _explain_not_divisible(program, text, node, messages)
     return None
-
-
-# -- sizes that are floats -------------------------------------------------------------
-
-
-def _explain_float(text: SourceText, node: ast.AST) -> Explanation | None:
-    """Explain a size that a division made a float."""
-    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    scope = text.around(node, *FUNCTIONS) or text.tree
-    divisions = [
-        part
-        for part in (ast.walk(scope) if scope is not None else ())
-        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)
-    ]
-    near = [part for part in divisions if _is_assigned_to(text, part, names)]
-    inside = [part for part in divisions if part in list(ast.walk(node))]
-    likely = [*inside, *(part for part in near if part not in inside)]
-    if not likely:
-        return None
-    written = text.line_of(likely[0])
-    message = f"`{written}` is a float, and a size is a whole number: `//` gives one"
-    fixes = []
-    for part in likely[:MOST]:
-        left, right = text.written(part.left), text.written(part.right)
-        edit = Edit(text.span(part), f"{left} // {right}")
-        fixes.append(Fix("fits", f"`{left} // {right}`", (edit,)))
-    where = Related(text.span(likely[0]), "it is divided here")
-    return Explanation(message, (where,), tuple(fixes))
-
-
-def _is_assigned_to(text: SourceText, part: ast.AST, names: set[str]) -> bool:
-    """Return whether a statement assigns what contains an expression to a name."""
-    statement = text.around(part, ast.Assign, ast.AnnAssign, ast.AugAssign)
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
-        targets = [statement.target]
-    return any(
-        isinstance(name, ast.Name) and name.id in names
-        for target in targets
-        for name in ast.walk(target)
-    )
 
 
 # -- widths that heads do not divide ---------------------------------------------------

@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
+from shapewright.analysis.fixes.class_counts import suggest_all_classes
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
@@ -102,6 +103,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("created", suggest_joined_sizes),  # a number would stand for the factor
     ("order", suggest_labels_of_views),  # a slice would leave out a view
     ("tokens", suggest_last_tokens),  # one position would stand for all
+    ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
     ("registered", suggest_registered_lists),  # a cast would leave them untrained

@@ -20,12 +20,14 @@ from shapewright.analysis.fixes import (
     squeeze_edits,
 )
 from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes.attention_edits import suggest_widths_of_memory
 from shapewright.analysis.fixes.batch_edits import (
     add_batch,
     suggest_batch_of_one,
     suggest_larger_batch,
 )
 from shapewright.analysis.fixes.channel_dims import suggest_channel_dims
+from shapewright.analysis.fixes.class_counts import suggest_counted_outputs
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
@@ -79,6 +81,8 @@ from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.ragged_items import (
     suggest_turned_items,
 )
+from shapewright.analysis.fixes.residual_crops import suggest_last_steps
+from shapewright.analysis.fixes.running_offsets import suggest_smaller_offset
 from shapewright.analysis.fixes.sequence_layouts import (
     suggest_batch_first_of_stack,
     suggest_total_length,
@@ -180,6 +184,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("codes", 0.7, codes)
     read = suggest_other_shape_dim(program, failure)
     yield from iter_options("read", 1.1, read)
+    named = suggest_widths_of_memory(program, failure, is_named=True)
+    yield from iter_options("memory", 0.8, named)
+    numbered = suggest_widths_of_memory(program, failure, is_named=False)
+    yield from iter_options("memory", 2.5, numbered)
     whole_size = suggest_output_size(program, failure)
     yield from iter_options("size", 0.95, whole_size)
     yield from iter_options("size", 1.25, suggest_resized_map(program, failure))
@@ -236,6 +244,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("summed", 0.7, sums)
     whole = suggest_whole_output(program, failure)
     yield from iter_options("whole", 1.4, whole)
+    yield from iter_options("larger", 1.1, suggest_last_steps(program, failure))
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
     condition = suggest_shortcut_condition(program, failure)
     yield from iter_options("shortcut", 1.0, condition)
@@ -280,6 +289,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("turned", 0.8, factors)
     counts = index_edits.suggest_later_count(program, failure)
     yield from iter_options("counted", 0.8, counts)
+    offsets = suggest_smaller_offset(program, failure)
+    yield from iter_options("counted", 0.85, offsets)
     handed = suggest_argument_of_caller(program, failure)
     yield from iter_options("handed", 0.9, handed)
     classes = suggest_number_of_classes(program, failure)
@@ -305,6 +316,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "ignored", 2.1, index_edits.suggest_ignored_class(program, failure)
     )
+    counted = suggest_counted_outputs(program, failure)
+    yield from iter_options("classes", 2.5, counted)
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))
     yield from iter_options("share", 2.2, constructors.fix_share(program, failure))
     masks = common_mistakes.swap_mask_dims(program, failure)

@@ -23,9 +23,10 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     get_called_name,
+    get_last_name,
     list_arguments,
 )
 from shapewright.record.ops import Op
@@ -119,15 +120,43 @@ def fix_dims(program: Program, failure: Failure) -> Iterator[Fix]:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
                 yield replace_number(text, node, new)
         value = evaluate_whole_number(node, SIGNED)
+        if value is None:
+            yield from _fix_constant_dim(program, op, text, node, rank)
         if value is None or -rank <= value < rank:
             continue
         moved = _find_moved_dim(program, op, value)
         if moved is not None:
             yield replace_number(text, node, str(moved))
             continue
-        near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
-        for dim in [*reversed(near_first[:-1]), -1]:
+        for dim in _list_dims(rank):
             yield replace_number(text, node, str(dim))
+
+
+def _list_dims(rank: int) -> list[int]:
+    """Return the dims of a tensor, the last one first, and -1 behind them."""
+    return [*reversed(range(rank)), -1]
+
+
+def _fix_constant_dim(
+    program: Program, op: Op, text: SourceText, node: ast.expr, rank: int
+) -> Iterator[Fix]:
+    """Suggest another number for the setting, the constant or the default that a dim is
+    read from, where it is written.
+    """
+    name = get_last_name(node)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = str(node.slice.value)
+    dims = {value for _, value in op.arguments if type(value) is int}
+    beyond = {dim for dim in dims if not -rank <= dim < rank}
+    places = [
+        (own, value)
+        for own in program.own_texts()
+        for value in (find_defining(own, name) if name else ())
+        if evaluate_whole_number(value, SIGNED) in beyond
+    ]
+    if len(places) == 1:
+        for dim in _list_dims(rank):
+            yield replace_number(*places[0], str(dim))
 
 
 def _find_moved_dim(program: Program, op: Op, dim: int) -> int | None:
@@ -258,21 +287,37 @@ def replace_number(text: SourceText, node: ast.expr, new: str) -> Fix:
     """Replace a number; the message of the fix shows the smallest call around the
     number, or of a long one the number with its name.
     """
-    span = text.span(node)
     kinds = ast.Call, ast.stmt
     around = node if isinstance(node, kinds) else text.around(node, *kinds)
-    outer = text.span(around) if isinstance(around, kinds) else span
-    shown = new
-    if outer.line == outer.end_line == span.line:
-        line = text.lines[span.line - 1]
-        shown = (
-            line[outer.column - 1 : span.column - 1]
-            + new
-            + line[span.end_column - 1 : outer.end_column - 1]
-        )
-    if shown == new or len(shown) > 72:
+    shown = _write_inside(text, around, node, new)
+    if shown == new or len(shown) > LONGEST:
         shown = name_value(text, node, new)
-    return Fix("fits", f"`{shown.strip()}`", (Edit(span, new),))
+    if shown == new:
+        inner = text.around(node, ast.Subscript, ast.BinOp)
+        if isinstance(inner, ast.Subscript | ast.BinOp):
+            shown = _write_inside(text, inner, node, new)
+    if len(shown) > LONGEST:
+        shown = new
+    return Fix("fits", f"`{shown.strip()}`", (Edit(text.span(node), new),))
+
+
+LONGEST = 72
+"""Characters of an expression that a fix shows."""
+
+
+def _write_inside(
+    text: SourceText, around: ast.AST | None, node: ast.expr, new: str
+) -> str:
+    """Return an expression or statement on one line with a new text for a part of it;
+    the new text alone if it goes over several lines.
+    """
+    span = text.span(node)
+    outer = text.span(around) if isinstance(around, ast.expr | ast.stmt) else span
+    if not outer.line == outer.end_line == span.line:
+        return new
+    line = text.lines[span.line - 1]
+    before = line[outer.column - 1 : span.column - 1]
+    return before + new + line[span.end_column - 1 : outer.end_column - 1]
 
 
 def name_value(text: SourceText, node: ast.expr, new: str) -> str:
@@ -356,7 +401,7 @@ def _swap_nodes(
     edits = (Edit(text.span(left), second), Edit(text.span(right), first))
     span = text.span(whole)
     message = f"`{second}` and `{first}` swapped"
-    if span.line == span.end_line and len(text.written(whole)) <= 72:
+    if span.line == span.end_line and len(text.written(whole)) <= LONGEST:
         line, shift = text.written(whole), span.column
         for edit in reversed(edits):
             start, end = edit.span.column - shift, edit.span.end_column - shift

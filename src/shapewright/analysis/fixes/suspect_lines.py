@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.explanations import find_sides, iter_both_sides
+from shapewright.analysis.fixes.sibling_names import find_sibling_names
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import iter_arguments
@@ -272,6 +273,7 @@ def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str
                 text, attribute.attr, value
             ):
                 yield f"{base}.{attribute.attr}"
+    yield from find_sibling_names(text, node, value)
     scope = text.around(node, *FUNCTIONS)
     if isinstance(node, ast.Name) and isinstance(scope, ast.FunctionDef):
         own = [

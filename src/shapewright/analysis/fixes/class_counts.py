@@ -1,0 +1,146 @@
+"""Counts of classes that lack those without samples: `np.bincount(labels)` behind the
+weights of a loss.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import CLASS_WEIGHTS
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    is_starred,
+    iter_assignments,
+    list_arguments,
+)
+
+CLASSES = re.compile(r"class|label|categor|kind|species|target|^len\(names\)$")
+MODULES = ("np", "numpy", "torch")
+
+
+def suggest_all_classes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `minlength=n_classes` for the counts that weights of classes are made of,
+    where they have fewer numbers than the program says that there are classes.
+    """
+    yield from _suggest_counts(program, failure, is_named=True)
+
+
+def suggest_counted_outputs(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `minlength=` with the number of outputs, where no name says how many
+    classes there are: the model may be what has too many.
+    """
+    yield from _suggest_counts(program, failure, is_named=False)
+
+
+def _suggest_counts(
+    program: Program, failure: Failure, is_named: bool
+) -> Iterator[Fix]:
+    unmet = failure.unmet
+    if unmet is None or unmet.code != CLASS_WEIGHTS:
+        return
+    has, needs = unmet.has, unmet.needs
+    if type(has) is not int or type(needs) is not int or not 0 < has < needs:
+        return
+    counts = [
+        (text, call)
+        for text in program.own_texts()
+        for call in text.nodes
+        if isinstance(call, ast.Call) and _is_count(text, call)
+    ]
+    if len(counts) != 1:
+        return
+    text, call = counts[0]
+    names = _iter_class_numbers(text, call, needs)
+    written = next((name for name in names if _is_of_classes(program, name)), "")
+    if bool(written) != is_named:
+        return
+    written = written or str(needs)
+    if get_called_name(call) == "bincount":
+        yield with_keyword(text, call, f"minlength={written}")
+        return
+    statement = text.statement_of(call)
+    if not isinstance(statement, ast.Assign):
+        return
+    target = statement.targets[0]
+    if isinstance(target, ast.Tuple) and isinstance(call.func, ast.Attribute):
+        module, labels = text.written(call.func.value), text.written(call.args[0])
+        name = text.written(target.elts[1])
+        new = f"{name} = {module}.bincount({labels}, minlength={written})"
+        edit = Edit(text.span(statement), new)
+        yield Fix("fits", f"`{' '.join(new.split())}`", (edit,))
+
+
+def _is_of_classes(program: Program, written: str) -> bool:
+    """Return whether a name speaks of classes, or is what a class is built with."""
+    return CLASSES.search(written.lower()) is not None or any(
+        text.line_of(argument) == written
+        for text in program.own_texts()
+        for call in text.nodes
+        if isinstance(call, ast.Call) and get_called_name(call)[:1].isupper()
+        for argument in list_arguments(call)
+    )
+
+
+def _is_count(text: SourceText, call: ast.Call) -> bool:
+    """Return whether a call counts the labels that are there: `np.bincount(y)`, or
+    `_, counts = np.unique(y, return_counts=True)`.
+    """
+    name, words = get_called_name(call), {word.arg for word in call.keywords}
+    if is_starred(call):
+        return False
+    if name == "bincount":
+        is_method = not isinstance(call.func, ast.Attribute) or (
+            text.written(call.func.value) not in MODULES
+        )
+        return "minlength" not in words and len(call.args) <= 1 - is_method
+    statement = text.parent(call)
+    if name != "unique" or words != {"return_counts"} or len(call.args) != 1:
+        return False
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+        return False
+    first = target.elts[0]
+    scope = text.around(call, *FUNCTIONS) or text.tree
+    reads = [
+        node
+        for node in (ast.walk(scope) if scope is not None else ())
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    ]
+    return isinstance(first, ast.Name) and all(n.id != first.id for n in reads)
+
+
+def _iter_class_numbers(text: SourceText, node: ast.AST, number: int) -> Iterator[str]:
+    """Yield what the program calls its number of classes in the scope of a call: a
+    parameter, a constant, `len(CLASSES)`.
+    """
+    scope = text.around(node, ast.FunctionDef)
+    parameters = [part.arg for part in scope.args.args] if scope is not None else []
+    for name in parameters:
+        known = [evaluate_whole_number(value) for value in find_defining(text, name)]
+        if number in known and all(value in (None, number) for value in known):
+            yield name
+    body = text.tree.body if text.tree is not None else []
+    targets = [pair for part in body for pair in iter_assignments(part, annotated=True)]
+    for target, value in targets:
+        if not isinstance(target, ast.Name) or text.parent(target) not in body:
+            continue
+        if evaluate_whole_number(value) == number:
+            yield target.id
+    for target, value in targets:
+        if isinstance(value, ast.Dict):
+            count = len(value.keys)
+        elif isinstance(value, ast.List | ast.Tuple):
+            count = len(value.elts)
+        else:
+            continue
+        if isinstance(target, ast.Name) and count == number:
+            yield f"len({target.id})"
