@@ -53,10 +53,11 @@ def find_missing_return(program: Program, finding: Finding) -> Explanation | Non
         if (value := _find_result(own, function)) is not None
         and _is_value_used(program, own, function)
     ]
-    if len(candidates) > 1:
-        called = _collect_called(*place)
-        near = [entry for entry in candidates if _get_name(*entry[:2]) in called]
-        candidates = near[:1] if len(near) == 1 else []
+    called = _collect_called(*place)
+    near = [entry for entry in candidates if _get_name(*entry[:2]) in called]
+    if len(near) != 1 and len(candidates) == 1:
+        near = [entry for entry in candidates if _is_for_nothing(entry[1])]
+    candidates = near if len(near) == 1 else []
     if not candidates:
         return None
     text, function, (statement, shown) = candidates[0]
@@ -165,9 +166,7 @@ def _is_value_used(program: Program, text: SourceText, function: Function) -> bo
     if function.name in CALLED_BY_OTHERS:
         return True
     last = function.body[-1]
-    is_for_nothing = isinstance(last, ast.Assign) and isinstance(
-        last.targets[0], ast.Name
-    )
+    is_for_nothing = _is_for_nothing(function)
     declared = {
         name
         for node in iter_own_nodes(function)
@@ -192,6 +191,15 @@ def _is_value_used(program: Program, text: SourceText, function: Function) -> bo
             if is_for_nothing and isinstance(node, ast.Name) and not is_dropped:
                 return True
     return False
+
+
+def _is_for_nothing(function: Function) -> bool:
+    """Return whether the last statement of a function computes what nothing reads, or
+    torch or Python call it for a value.
+    """
+    last = function.body[-1]
+    is_name_set = isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name)
+    return is_name_set or function.name in CALLED_BY_OTHERS
 
 
 def _collect_called(text: SourceText, node: ast.AST) -> set[str]:
