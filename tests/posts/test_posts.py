@@ -15,7 +15,7 @@ SOURCE = str(HERE.parents[1] / "src")
 KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"))
 """The posts whose mistake is found, each with the libraries that it needs."""
 
-USUAL = ("usual", *(f"usual_{number}" for number in range(2, 12)))
+USUAL = ("usual", *(f"usual_{number}" for number in range(2, 13)))
 MARKS = dict.fromkeys(USUAL, pytest.mark.zoo)
 """Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has."""
 POSTS = [
@@ -41,6 +41,7 @@ def test_every_post_has_its_files_and_label() -> None:
         "wave12": 28,
         "wave13": 29,
         "wave14": 33,
+        "wave15": 26,
         "usual": 36,
         "usual_2": 30,
         "usual_3": 24,
@@ -52,6 +53,7 @@ def test_every_post_has_its_files_and_label() -> None:
         "usual_9": 24,
         "usual_10": 24,
         "usual_11": 24,
+        "usual_12": 24,
     }
     for wave, count in counts.items():
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]

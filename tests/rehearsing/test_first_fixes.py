@@ -74,24 +74,6 @@ CASES = {
         "nothing-to-train",
         "`self.words[1:5].detach().clone()`",
     ),
-    "layers that `to` does not reach": (
-        """
-        class Stack(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.first = []
-                self.first.append(nn.Linear(4, 4))
-                self.last = nn.Linear(4, 2)
-
-            def forward(self, x):
-                return self.first[0](x).mean() + self.last(x).mean()
-
-        net = Stack().to(torch.float64)
-        net(torch.randn(8, 4, dtype=torch.float64)).backward()
-        """,
-        "dtype-mismatch",
-        "`self.first = nn.ModuleList()`, which `to()` reaches",
-    ),
     "targets of another dtype": (
         """
         import numpy as np

@@ -32,16 +32,16 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
     seen: set[object] = set()
     for call in scene.calls:
         mask = _find_mask(scene, call)
-        made = _find_made_of_words(scene, mask) if mask is not None else None
-        if made is None or made.span in seen:
+        words = _find_made_of_words(scene, mask) if mask is not None else None
+        if words is None or words.span in seen:
             continue
-        seen.add(made.span)
+        seen.add(words.span)
         message = (
             "the padding mask is true where the words are: attention leaves these out,"
             " and reads the padding"
         )
         where = "`key_padding_mask` is true where a key is left out"
-        yield scene.finding(MASK_AXIS, made, message, (call.op, where))
+        yield scene.finding(MASK_AXIS, words, message, (call.op, where))
     if not seen:
         yield from _find_named_masks(scene)
 

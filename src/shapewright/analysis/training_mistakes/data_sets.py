@@ -99,12 +99,13 @@ def _is_done_once(text: SourceText, node: ast.AST) -> bool:
 @looks_for(UNUSED_SPLIT, of_whole_runs=True)
 def find_unused_splits(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loaders that train on a whole data set though its parts were made."""
-    yield from find_unused_parts(scene)
+    is_met = False
     for met in scene.observations("whole-set"):
         number, common, size = map(int, met.name.split())
         name = _find_part_name(scene, met.other, number)
         if not name:
             continue
+        is_met = True
         yield build_finding(
             UNUSED_SPLIT,
             f"this loader trains on the whole data set: {common} of the {size} samples"
@@ -112,6 +113,8 @@ def find_unused_splits(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, "DataLoader"),
             (scene.span(met.other, "random_split", "Subset"), f"`{name}` is made here"),
         )
+    if not is_met:
+        yield from find_unused_parts(scene)
 
 
 def _find_part_name(scene: RehearsalContext, place: Place | None, number: int) -> str:
