@@ -247,6 +247,8 @@ MESSAGES = (
     _Message(r"argument 'hx' .* must be tuple of Tensors", "hidden-state-shape"),
     _Message(r"input, hx should also be \d-D", "hidden-state-shape"),
     _Message(r"parameter group with duplicate parameters", "parameter-repeated"),
+    _Message(r"'input' and 'target' must have the same shape", "target-shape"),
+    _Message(r"Expected dtype int32/int64 for index", "dtype-mismatch"),
     _Message(r"Implicit dimension choice for \w+ has been", "wrong-axis"),
     _Message(r"attn_mask|key_padding_mask|key_padded_mask", "attention-mask-shape"),
     _Message(

@@ -462,8 +462,8 @@ def _rewrite_sizes(
             continue
         named = list(iter_names_for(text, nodes[place], size)) if same else []
         near = same and abs(before[place] - size) <= MOST_EXTRA and min(before) > 0
-        is_plain = isinstance(nodes[place], ast.Name | ast.Attribute | ast.Call)
-        if near and not named and is_plain:
+        plain = ast.Name | ast.Attribute | ast.Call
+        if near and not named and isinstance(nodes[place], plain):
             sign = "+" if size > before[place] else "-"
             named = [f"{written[place]} {sign} {abs(size - before[place])}"]
         words.append(

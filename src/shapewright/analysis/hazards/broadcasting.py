@@ -433,6 +433,11 @@ def _report_single_target(
         return
     names = scene.names(call.op)
     maker = scene.program.producers.get(target.tensor)
+    if maker is None or any(
+        source.shape[:1] == prediction.shape[:1] and source.ndim == prediction.ndim
+        for source in maker.inputs
+    ):
+        return  # one target for all, or made of the whole batch, as its mean is
     yield scene.finding(
         ONE_SAMPLE,
         call.op,
