@@ -175,6 +175,86 @@ CASES = {
 }
 
 
+LOOP = """
+from torch.utils.data import DataLoader, TensorDataset
+
+inputs = torch.randn(40, 5)
+data = TensorDataset(inputs, torch.randint(3, (40,)))
+net = nn.Linear(5, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(2):
+    total = 0.0
+    for x, y in DataLoader(data, batch_size=16):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+UNCALLED = {
+    "optimizer.zero_grad": "gradients-not-cleared",
+    "loss.backward": "no-gradient",
+    "optimizer.step": "never-stepped",
+}
+
+
+@pytest.mark.parametrize("method", UNCALLED)
+def test_parentheses_of_a_step_that_is_not_called(method: str, tmp_path: Path) -> None:
+    program = LOOP.replace(f"{method}()", method)
+    report = rehearsed(tmp_path, HEAD + program)
+    (finding,) = [f for f in report.findings if f.severity != "note"]
+    assert finding.code == UNCALLED[method]
+    assert finding.fixes[0].message == f"`{method}()`"
+    where = f"`{method}` without parentheses calls nothing"
+    assert where in [related.message for related in finding.related]
+
+
+def test_a_training_that_never_steps_is_told_once(tmp_path: Path) -> None:
+    program = LOOP.replace("        optimizer.step()\n", "")
+    report = rehearsed(tmp_path, HEAD + program)
+    codes = [f.code for f in report.findings if f.severity != "note"]
+    assert codes == ["never-stepped"]
+
+
+SEVERAL = """
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, index):
+        return torch.rand(6), index % 3, f"row {index}"
+
+net = nn.Sequential(nn.Linear(6, 8), *[nn.Linear(8, 8) for _ in range(90)])
+head = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters, lr=0.1)
+for x, y in DataLoader(Rows(), batch_size=4):
+    loss = F.cross_entropy(head(net(x)), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_each_error_behind_another_has_its_fix(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + SEVERAL)
+    errors = [f for f in report.findings if f.severity == "error"]
+    assert [error.fixes[0].message for error in errors] == [
+        "`net.parameters()`",
+        "`for x, y, _ in DataLoader(Rows(), batch_size=4)`",
+        "`nn.Linear(8, 3)`",
+    ]
+
+
+def test_an_error_without_a_fix_hides_no_fix_before_it(tmp_path: Path) -> None:
+    program = SEVERAL.replace("head(net(x))", "torch.zeros(len(y), 3) @ net(x)")
+    report = rehearsed(tmp_path, HEAD + program)
+    errors = [f for f in report.findings if f.severity == "error"]
+    assert [error.fixes[0].message for error in errors[:2]] == [
+        "`net.parameters()`",
+        "`for x, y, _ in DataLoader(Rows(), batch_size=4)`",
+    ]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_first_fix_is_that_of_the_answer(name: str, tmp_path: Path) -> None:
     body, code, fix = CASES[name]

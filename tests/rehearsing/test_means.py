@@ -15,7 +15,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 from torch.utils.data import DataLoader, TensorDataset
 
-data = TensorDataset(torch.randn(50, 6), torch.randint(3, (50,)))
+features = torch.randn(50, 6)
+data = TensorDataset(features, torch.randint(3, (50,)))
 loader = DataLoader(data, SIZE)
 model = nn.Linear(6, 3)
 criterion = nn.CrossEntropyLoss()
@@ -65,6 +66,12 @@ WRONG = {
             loss = criterion(model(inputs), labels)
             total = total + loss.data.item()
         return total / len(data)  # here
+    """,
+    "by the rows of a tensor": """
+        total = 0.0
+        for inputs, labels in loader:
+            total += criterion(model(inputs), labels).item()
+        return total / len(features)  # here
     """,
     "a list": """
         losses = []

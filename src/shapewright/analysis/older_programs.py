@@ -75,9 +75,8 @@ def find_uncalled_method(program: Program, finding: Finding) -> Explanation | No
         for argument in arguments:
             if isinstance(argument, ast.Attribute) and argument.attr in METHODS:
                 written = text.written(argument)
-                message = f"`{written}` is a method, which is not called: `{written}()`"
-                message += " returns what is gone through"
-                where = Related(text.span(argument), "the method itself is given here")
+                message = f"`{written}` is a method, and it is not called"
+                where = Related(text.span(argument), "the method itself is passed here")
                 edit = Edit(text.span(argument).end, "()")
                 fix = Fix("fits", f"`{written}()`", (edit,))
                 return Explanation(message, (where,), (fix,))
@@ -87,4 +86,4 @@ def find_uncalled_method(program: Program, finding: Finding) -> Explanation | No
 METHODS = frozenset(
     {"parameters", "named_parameters", "children", "modules", "items", "values", "keys"}
 )
-"""Methods whose result is gone through."""
+"""Methods whose result is iterated over."""

@@ -71,6 +71,8 @@ def find_lost_gradients(
     `loop` is the one over batches, of which there are so many; its function is run
     `repeats` times.
     """
+    if not any(get_called_name(node) == "step" for node in text.nodes):
+        return None  # nothing steps at all, which is another mistake
     function = text.around(loop, *FUNCTIONS, ast.Module)
     follower = _Follower(text, loop, batches)
     for _ in range(repeats):

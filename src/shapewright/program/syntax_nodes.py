@@ -125,6 +125,15 @@ def _iter_unnested(node: ast.AST) -> Iterator[ast.AST]:
             yield from _iter_unnested(child)
 
 
+def find_uncalled(scope: ast.AST | None, method: str) -> ast.Attribute | None:
+    """Return `model.eval` of a statement that names a method and does not call it."""
+    for node in ast.walk(scope) if scope is not None else ():
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Attribute) and value.attr == method:
+            return value
+    return None
+
+
 def is_generator(function: ast.FunctionDef) -> bool:
     """Return whether a function contains a `yield`."""
     kinds = ast.Yield | ast.YieldFrom

@@ -13,7 +13,7 @@ from shapewright.findings.codes import CODES
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, get_called_name
+from shapewright.program.syntax_nodes import LOOPS, find_uncalled, get_called_name
 from shapewright.record.report import (
     Moment,
     Observation,
@@ -71,6 +71,15 @@ class RehearsalContext:
         """
         construction = self.program.built.get(path.rpartition(".")[0])
         return construction.span if construction is not None else None
+
+    def find_uncalled(self, method: str) -> tuple[Span | None, str] | None:
+        """Return where a statement names a method and does not call it, and words."""
+        for text in self.program.own_texts():
+            named = find_uncalled(text.tree, method)
+            if named is not None:
+                words = f"`{text.written(named)}` without parentheses calls nothing"
+                return text.span(named), words
+        return None
 
     def loops(self) -> Iterator[StoryLoop]:
         """Yield the `for` loops over loaders, each with its text."""

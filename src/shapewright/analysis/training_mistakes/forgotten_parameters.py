@@ -193,6 +193,7 @@ def find_repeated_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 @looks_for(NO_GRADIENT, of_whole_runs=True)
 def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never receive a gradient."""
+    uncalled = scene.find_uncalled("backward")
     for group in scene.training.optimizers:
         is_cleared = any(scene.observations("cleared-unused"))  # told by itself
         is_idle = group.is_idle and not (scene.training.outside or group.never)
@@ -234,6 +235,7 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             first or optimizer,
             (optimizer, "the optimizer holds them"),
             (scene.span(group.stepped, "step"), "its steps do not change them"),
+            *([uncalled] if whole and uncalled is not None else ()),
             module=layers[0],
         )
 

@@ -65,7 +65,8 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
         f"`{optimizers[-1].name}` never steps: the gradients of this backward pass"
         " change nothing",
         span,
-        (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
+        scene.find_uncalled("step")
+        or (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
     )
 
 

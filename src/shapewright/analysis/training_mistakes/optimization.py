@@ -47,16 +47,15 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     for met in scene.observations("stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
+        step = scene.span(met.other, "step")
+        where = f"{clearing} belongs after it, or first in the loop"
         yield build_finding(
             GRADIENTS_NOT_CLEARED,
             "this adds to the gradients of the previous step: "
             f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
-            (scene.span(met.other, "step"), "this step used them"),
-            (
-                scene.span(met.other, "step"),
-                f"{clearing} belongs after it, or first in the loop",
-            ),
+            (step, "this step used them"),
+            scene.find_uncalled("zero_grad") or (step, where),
         )
 
 

@@ -127,15 +127,18 @@ def _is_of(value: ast.expr, names: set[str]) -> bool:
 
 
 def _find_data_sets(text: SourceText) -> set[str]:
-    """Return the data sets that are passed to a `DataLoader`, as written in the
-    text.
+    """Return the data sets that are passed to a `DataLoader`, and the tensors that a
+    `TensorDataset` holds, as written in the text.
     """
-    data_sets = [
-        (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
-        for node in text.nodes
-        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader"
-    ]
-    named = [argument for arguments in data_sets for argument in arguments]
+    named: list[ast.expr] = []
+    for node in text.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        if get_called_name(node) == "DataLoader":
+            keywords = [word.value for word in node.keywords if word.arg == "dataset"]
+            named += (node.args or keywords)[:1]
+        elif get_called_name(node) == "TensorDataset":
+            named += node.args
     return {
         ast.unparse(data_set)
         for data_set in named

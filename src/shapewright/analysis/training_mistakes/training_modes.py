@@ -21,6 +21,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
+    find_uncalled,
     get_called_name,
     get_last_line,
 )
@@ -95,7 +96,10 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
         seen.add(call.span)
         place = scene.program.call_at(call.span)
         if place is not None and _is_measured(scene, *place):
-            uncalled = _find_uncalled(*place)
+            text, node = place
+            scope = text.around(node, *FUNCTIONS, ast.Module)
+            is_shown = is_notebook(text.file)  # the last value of a cell
+            uncalled = None if is_shown else find_uncalled(scope, "eval")
             words = "its dropout is active, and its batch norm takes this data"
             if uncalled is not None:
                 written = place[0].written(uncalled)
@@ -185,16 +189,4 @@ def _find_region(text: SourceText, call: ast.Call) -> ast.With | ast.FunctionDef
             written = " ".join(map(text.written, outer.decorator_list))
             without = any(name in written for name in WITHOUT_GRADIENTS)
             return outer if without else None
-    return None
-
-
-def _find_uncalled(text: SourceText, call: ast.Call) -> ast.Attribute | None:
-    """Return `model.eval` of a statement that only names the method, above a call."""
-    scope = text.around(call, *FUNCTIONS, ast.Module)
-    for node in ast.walk(scope) if scope is not None else ():
-        if not isinstance(node, ast.Expr) or is_notebook(text.file):
-            continue
-        value = node.value
-        if isinstance(value, ast.Attribute) and value.attr == "eval":
-            return value
     return None

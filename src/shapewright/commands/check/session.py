@@ -4,6 +4,7 @@ run it further.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -62,7 +63,7 @@ LONG_RUN = 300
 ALL_TRIES = 240
 """Tries of all findings."""
 MOST_CALLS = 20
-"""Calls of all tries together, for each call of the program's own run."""
+"""Calls of all tries together, for each call of the program's longest run."""
 LEAST_CALLS = 3_000
 """Calls that the tries of a small program may make all the same, for each error."""
 
@@ -106,6 +107,7 @@ class Session:
     texts: dict[str, str] = field(default_factory=dict)
     told: list[Reported] = field(default_factory=list)
     left: int = ALL_TRIES
+    longest: int = 0  # calls of the longest run, with the fixes so far
     calls: int = 0  # that all tries made
     tried: int = 0  # how many there were
     seconds: float = 0.0  # that they took
@@ -181,6 +183,7 @@ class Session:
         """Try fixes in small batches until enough of them help."""
         if self.attempt is None:
             return
+        self.longest = max(self.longest, len(program.trace.ops))
         before = list_failures(program)
         doubtful = any(option.kind == "flattened" for option in options)
         sure = is_output_sure(program) and not doubtful
@@ -256,8 +259,8 @@ class Session:
 
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past trials."""
-        calls = max(1, len(self.program.trace.ops))
-        errors = max(1, len(list_failures(self.program)))
+        calls = max(1, self.longest, len(self.program.trace.ops))
+        errors = max(1, len(list_failures(self.program)), len(self.told) + 1)
         most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
         if self.tried:
             calls = max(1, self.calls // self.tried)
@@ -397,11 +400,11 @@ class Session:
         """
         if self.attempt is None or len(self.told) < 2:
             return
-        last = self.told[-1].mends[:1]
-        if last and last[0].tried.complete and all(t.carried for t in self.told[:-1]):
-            for reported in self.told[:-1]:
+        carried = list(itertools.takewhile(lambda told: told.carried, self.told))
+        behind = self.told[len(carried) : len(carried) + 1]
+        if any(told.mends and told.mends[0].tried.complete for told in behind):
+            for reported in carried:  # each is part of the run that went on to its end
                 _mark_complete(reported)
-            return
         firsts = [reported.mends[0] for reported in self.told if reported.mends]
         if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
@@ -425,8 +428,11 @@ class Session:
         finding = replace(reported.finding, fixes=tuple(fixes[:SHOWN]))
         finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
         if reported.untried:
-            ways = "1 way" if reported.untried == 1 else f"{reported.untried} ways"
-            note = f"{ways} to fix it were not tried: the limit of tries was reached"
+            count = reported.untried
+            ways = (
+                "1 way to fix it was" if count == 1 else f"{count} ways to fix it were"
+            )
+            note = f"{ways} not tried: the limit of tries was reached"
             finding = replace(finding, lines=(*finding.lines, note))
         if finding.severity == "error" and is_ignored_here(self.program, finding):
             note = (

@@ -190,6 +190,24 @@ WITHOUT_GRAPH = operators_with("leaves_graph") | {"clone", "requires_grad_"}
 """Attributes and methods through which a tensor becomes one without its graph."""
 
 
+def suggest_parentheses(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `optimizer.step()` for a statement that only names the method."""
+    for related in finding.related:
+        place = program.node(related.span)
+        if place is None or not isinstance(place[1], ast.Expr | ast.Attribute):
+            continue
+        where, named = place
+        if isinstance(named, ast.Expr):
+            named = named.value
+        if isinstance(where.parent(named), ast.Expr) and isinstance(
+            named, ast.Attribute
+        ):
+            edit = Edit(where.span(named).end, "()")
+            yield Fix("fits", f"`{where.written(named)}()`", (edit,))
+
+
 def suggest_loss_with_graph(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
