@@ -16,6 +16,7 @@ from shapewright.program.source_text import Function, SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
+    get_iterated,
     is_starred,
     iter_own_nodes,
 )
@@ -161,17 +162,6 @@ def _has_target(loop: ast.For, name: str) -> bool:
     return any(
         isinstance(node, ast.Name) and node.id == name for node in ast.walk(loop.target)
     )
-
-
-PASSING = ("enumerate", "tqdm", "iter", "next", "list", "islice", "trange", "track")
-"""Functions whose items are those of their first argument."""
-
-
-def get_iterated(node: ast.expr) -> ast.expr:
-    """Return what is looped over inside `enumerate(...)`, `tqdm(...)` and the like."""
-    while isinstance(node, ast.Call) and get_called_name(node) in PASSING and node.args:
-        node = node.args[0]
-    return node
 
 
 def _iter_returned(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
@@ -74,20 +74,19 @@ def _write_message(
     divided: list[ast.BinOp],
     scaled: list[ast.BinOp],
     floats: set[str],
-    known: object,
+    known: Mapping[str, object],
 ) -> str:
     """Return what is a float, with its value where that is known."""
     if divided:
         shown = text.line_of(divided[0])
         return f"`{shown}` is a float, and a size is a whole number: `//` gives one"
-    values = known if isinstance(known, dict) else {}
     name = min(floats, default="")
-    subject = f"`{name}` is {values.get(name)}, a float"
+    subject = f"`{name}` is {known.get(name)}, a float"
     if scaled:
         shown = text.line_of(scaled[0])
         subject = f"`{shown}` is a float"
         if name:
-            subject = f"`{name}` is {values[name]}, the float `{shown}`"
+            subject = f"`{name}` is {known[name]}, the float `{shown}`"
     return f"{subject}, and a size is a whole number: `int` gives one"
 
 
@@ -114,14 +113,15 @@ def _is_computed(text: SourceText, node: ast.AST) -> bool:
     return isinstance(node.op, (ast.Div, *GROWING))
 
 
-def _is_possible_float(text: SourceText, node: ast.AST, known: object) -> bool:
+def _is_possible_float(
+    text: SourceText, node: ast.AST, known: Mapping[str, object]
+) -> bool:
     """Return whether one of the operands is not known to be a whole number."""
-    values = known if isinstance(known, dict) else {}
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, float):
             return True
         if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
-            value = values.get(text.line_of(part))
+            value = known.get(text.line_of(part))
             if isinstance(value, float) or (
                 value is None and isinstance(part, ast.Subscript | ast.Attribute)
             ):

@@ -216,7 +216,7 @@ def _collect_called(text: SourceText, node: ast.AST) -> set[str]:
             if isinstance(part, ast.Call)
         }
     called |= {get_called_name(part) for part in ast.walk(node)}
-    for name in list(called):  # those of the classes of modules and objects
+    for name in called - {""}:  # those of the classes of modules and objects
         called |= {get_called_name(value) for value in find_defining(text, name)}
     return called - {""}
 

@@ -11,7 +11,10 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    list_arguments,
+)
 
 UNEXPECTED = re.compile(
     r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'"
@@ -46,7 +49,7 @@ def _cut_argument(text: SourceText, call: ast.Call, word: ast.keyword) -> Edit:
     """Return the edit that leaves out an argument, with the comma beside it."""
     end = text.span(word.value)
     begin = text.column(word.lineno, word.col_offset)
-    others = [*call.args, *(other.value for other in call.keywords)]
+    others = list_arguments(call)
     before = [
         part for part in others if _get_place(part) < (word.lineno, word.col_offset)
     ]

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
@@ -82,9 +81,7 @@ def _iter_leaf_edits(text: SourceText, node: ast.AST) -> Iterator[Fix]:
     while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
         owner = inner.func.value
         if isinstance(owner, ast.Call) and get_called_name(owner) == "Parameter":
-            tail = Span(
-                text.file, *_get_end(text.span(owner)), *_get_end(text.span(node))
-            )
+            tail = text.span(owner).end.until(text.span(node))
             argument = text.written(owner.args[0]) if owner.args else ""
             new = f"{text.written(owner.func)}({argument}{text.at(tail)})"
             yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
@@ -116,8 +113,3 @@ def _drop_keyword(text: SourceText, call: ast.Call, word: ast.keyword) -> str:
         if keyword is not word
     ]
     return f"{text.written(call.func)}({', '.join(kept)})"
-
-
-def _get_end(span: Span) -> tuple[int, int]:
-    """Return the line and column at which a span ends."""
-    return span.end_line, span.end_column

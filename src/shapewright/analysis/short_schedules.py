@@ -8,13 +8,13 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.batch_values import get_iterated
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
+    get_iterated,
     get_last_name,
     is_starred,
 )

@@ -150,20 +150,21 @@ class SourceText:
 
     # -- definitions -------------------------------------------------------------------
 
-    def definitions(self, name: str = "") -> list[tuple[str, Definition]]:
+    def definitions(self, name: str | None = None) -> list[tuple[str, Definition]]:
         """Return functions, lambdas and classes with their names, in the text's order.
 
         A name is qualified without `<locals>`: ``Net.forward``, ``main.hook``. With a
-        `name`, only those that are called so, whatever they stand in.
+        `name`, only those that are called so, whatever they stand in: none for an
+        empty one, as of a call that has no name.
         """
         every = self._index.definitions
         return [
             definition
             for definition in every
-            if name in ("", definition[0].rpartition(".")[2])
+            if name is None or definition[0].rpartition(".")[2] == (name or None)
         ]
 
-    def functions(self, name: str = "") -> list[tuple[str, Function]]:
+    def functions(self, name: str | None = None) -> list[tuple[str, Function]]:
         """Return the definitions that are functions written with `def`."""
         definitions = self.definitions(name)
         return [
@@ -340,6 +341,8 @@ def join_lines(written: str) -> str:
 def find_defining(text: SourceText, name: str) -> list[ast.expr]:
     """Return the expressions assigned or passed to a name anywhere in its file."""
     known = text._index.defined
+    if not name:
+        return []
     if name not in known:
         known[name] = list(_iter_given(text, name))
     return known[name]

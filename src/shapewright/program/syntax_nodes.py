@@ -125,6 +125,27 @@ def _iter_unnested(node: ast.AST) -> Iterator[ast.AST]:
             yield from _iter_unnested(child)
 
 
+PASSING = frozenset(
+    {
+        "enumerate", "tqdm", "trange", "track", "progress_bar", "islice", "iter",
+        "list", "next",
+    }
+)  # fmt: skip
+"""Functions whose items are those of their first argument."""
+
+
+def get_iterated(node: ast.expr, with_zip: bool = False) -> ast.expr:
+    """Return what is looped over inside `enumerate(...)`, `tqdm(...)` and the like,
+    and in the first place of a `zip`, if that counts.
+    """
+    while isinstance(node, ast.Call) and node.args:
+        name = get_called_name(node)
+        if name not in PASSING and not (with_zip and name == "zip"):
+            break
+        node = node.args[0]
+    return node
+
+
 def find_uncalled(scope: ast.AST | None, method: str) -> ast.Attribute | None:
     """Return `model.eval` of a statement that names a method and does not call it."""
     for node in ast.walk(scope) if scope is not None else ():
@@ -140,18 +161,31 @@ def is_generator(function: ast.FunctionDef) -> bool:
     return any(isinstance(node, kinds) for node in iter_own_nodes(function))
 
 
+def pair_targets(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the targets of an assignment with their values: `a, b = x[:1], x[1:]`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    return [(target, value)]
+
+
 def iter_assignments(
-    scope: ast.AST | None, before: int | None = None, annotated: bool = False
+    scope: ast.AST | None,
+    before: int | None = None,
+    annotated: bool = False,
+    unpacked: bool = False,
 ) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield target and value of every `target = value` in a tree, at any depth.
 
     With `before`, only those that stand above this line; with `annotated`, also those
-    of `target: Kind = value`.
+    of `target: Kind = value`; with `unpacked`, `a, b = x, y` as `a = x` and `b = y`.
     """
     for node in ast.walk(scope) if scope is not None else ():
         if isinstance(node, ast.Assign) and (before is None or node.lineno < before):
             for target in node.targets:
-                yield target, node.value
+                if unpacked:
+                    yield from pair_targets(target, node.value)
+                else:
+                    yield target, node.value
         elif annotated and isinstance(node, ast.AnnAssign) and node.value is not None:
             yield node.target, node.value
 

@@ -19,7 +19,7 @@ from shapewright.analysis.fixes import (
     other_names,
     squeeze_edits,
 )
-from shapewright.analysis.fixes import constructors as created
+from shapewright.analysis.fixes import created_tensors as created
 from shapewright.analysis.fixes.attention_edits import suggest_widths_of_memory
 from shapewright.analysis.fixes.batch_edits import (
     add_batch,

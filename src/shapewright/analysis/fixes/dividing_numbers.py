@@ -14,8 +14,6 @@ from shapewright.program.syntax_nodes import get_last_name
 
 MOST = 3
 """Numbers that are tried."""
-DEEPEST = 4
-"""Names that stand for names, on the way to a number."""
 
 
 def suggest_dividing_number(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -52,19 +50,17 @@ def suggest_dividing_number(program: Program, failure: Failure) -> Iterator[Fix]
             fitting = [n for n in range(2, whole) if whole % n == 0]
             fitting.sort(key=lambda n: (abs(n - number), -n))
             for new in fitting[:MOST]:
-                for where, constant in _iter_settings(text, node.right, number, 0):
+                for where, constant in _iter_settings(text, node.right, number, set()):
                     yield replace_number(where, constant, str(new))
 
 
 def _iter_settings(
-    text: SourceText, node: ast.expr, number: int, depth: int
+    text: SourceText, node: ast.expr, number: int, seen: set[str]
 ) -> Iterator[tuple[SourceText, ast.Constant]]:
     """Yield the constants from which a name gets a number."""
     if isinstance(node, ast.Constant):
         if node.value == number:
             yield text, node
-        return
-    if depth == DEEPEST:
         return
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         for part in text.nodes:
@@ -74,8 +70,11 @@ def _iter_settings(
                 else ()
             ):
                 if isinstance(key, ast.Constant) and key.value == node.slice.value:
-                    yield from _iter_settings(text, value, number, depth + 1)
+                    yield from _iter_settings(text, value, number, seen)
         return
     name = get_last_name(node)
-    for value in find_defining(text, name) if name else ():
-        yield from _iter_settings(text, value, number, depth + 1)
+    if name in seen:
+        return
+    seen.add(name)
+    for value in find_defining(text, name):
+        yield from _iter_settings(text, value, number, seen)

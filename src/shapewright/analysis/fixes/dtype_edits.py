@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.constructors import MAKERS
+from shapewright.analysis.fixes.created_tensors import MAKERS
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import (
     append_method,

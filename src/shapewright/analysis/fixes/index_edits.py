@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.constructors import (
-    MAKERS,
     change_layer_size,
     replace_argument,
     resize_producer,
 )
+from shapewright.analysis.fixes.created_tensors import MAKERS
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.constructors import MAKERS, find_size_nodes
+from shapewright.analysis.fixes.created_tensors import MAKERS, find_size_nodes
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ELEMENT_COUNT_MISMATCH
 from shapewright.findings.finding import Edit, Fix

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.fixes.constructors import iter_wanted_shapes
+from shapewright.analysis.fixes.created_tensors import iter_wanted_shapes
 from shapewright.analysis.fixes.keywords_and_methods import SEQUENTIAL, with_keyword
 from shapewright.analysis.fixes.operands import (
     iter_handed_arguments,

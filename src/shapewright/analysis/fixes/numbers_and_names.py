@@ -8,10 +8,7 @@ from itertools import pairwise, permutations
 from math import prod
 
 from shapewright.analysis.explanations import find_sides
-from shapewright.analysis.fixes.constructors import (
-    find_size_pairs,
-    write_changed_size,
-)
+from shapewright.analysis.fixes.constructors import find_size_pairs, write_changed_size
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_definitions,

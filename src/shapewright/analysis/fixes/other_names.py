@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.constructors import iter_wanted_shapes
+from shapewright.analysis.fixes.created_tensors import iter_wanted_shapes
 from shapewright.analysis.fixes.numbers_and_names import MOST
 from shapewright.analysis.fixes.suspect_lines import (
     Line,

@@ -10,7 +10,11 @@ from shapewright.analysis.fixes.suspect_lines import iter_named_facts
 from shapewright.analysis.program_run import Program
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_shape_owner
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_shape_owner,
+    pair_targets,
+)
 from shapewright.record.ops import Fact, Op
 
 MOST = 3_000
@@ -33,7 +37,7 @@ def list_scope_facts(
     by_span = _index_calls(program, op, text)
     for part in ast.walk(scope):
         if isinstance(part, ast.Assign) and part.lineno < node.lineno:
-            for target, value in _iter_pairs(part):
+            for target, value in pair_targets(part.targets[0], part.value):
                 calls = by_span.get(text.span(value), ())
                 if calls and isinstance(target, ast.Name) and calls[-1].outputs:
                     facts[target.id] = calls[-1].outputs[0]
@@ -57,14 +61,6 @@ def _index_calls(program: Program, op: Op, text: SourceText) -> dict[Span, list[
         if before.span is not None and before.span.file == text.file:
             by_span.setdefault(before.span, []).append(before)
     return by_span
-
-
-def _iter_pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
-    """Return the targets of an assignment with their values: `a, b = x[:1], x[1:]`."""
-    target, value = node.targets[0], node.value
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        return list(zip(target.elts, value.elts, strict=False))
-    return [(target, value)]
 
 
 def _get_read_name(node: ast.Subscript | ast.Call | ast.BinOp) -> str:

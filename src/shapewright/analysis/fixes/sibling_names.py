@@ -54,7 +54,7 @@ def _iter_settings(text: SourceText, name: str) -> Iterator[ast.AST]:
                 yield value
                 if get_last_name(value) not in ("", current):
                     following.append(get_last_name(value))
-        names = following
+        names = list(dict.fromkeys(following))
 
 
 def _iter_entries(

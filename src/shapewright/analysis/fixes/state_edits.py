@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.explanations import find_sides
-from shapewright.analysis.fixes.constructors import (
+from shapewright.analysis.fixes.constructors import replace_argument
+from shapewright.analysis.fixes.created_tensors import (
     MAKERS,
     find_size_nodes,
     iter_wanted_shapes,
-    replace_argument,
     resize_tensor,
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword

@@ -26,7 +26,9 @@ def find_compared_maxima(program: Program) -> Iterator[Finding]:
             sides = [node.left, *node.comparators[:1]]
             for side, other in (sides, sides[::-1]):
                 largest = _find_largest(text, side)
-                if largest is None or largest in seen or not _is_label(other):
+                if largest is None or largest in seen:
+                    continue
+                if _is_label(largest) or not _is_label(other):
                     continue
                 if collect_names(largest) & collect_names(other):
                     continue  # where the largest stands

@@ -23,6 +23,7 @@ ONWARD = operators_with("leads_to_softmax")
 PLAIN = operators_with("keeps_mask")
 TURNS = operators_with("transposes_dims") | {"T", "mT"}
 FILLS = frozenset({"masked_fill", "masked_fill_"})
+INVERTING = frozenset({"~", "logical_not", "bitwise_not"})
 SUMS = frozenset({"+", "add", "+=", "add_"})
 CLASSES = frozenset({"cross_entropy", "nll_loss"})
 HIDES = -1e3

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.causal_masks import (
+    INVERTING,
     SUMS,
     TRIANGLES,
     find_softmax,
@@ -27,7 +28,6 @@ from shapewright.record.ops import Fact, Op
 VIEWS = (operators_with("keeps_mask") | REARRANGING | {"[]", "to"}) - {"logical_or"}
 """Calls whose result has the same numbers, perhaps in another dtype."""
 CASTS = frozenset({"float", "type_as"})
-INVERTING = frozenset({"~", "logical_not"})
 ADDED = "added to the scores here"
 HIDDEN = "a mask of truths is true here where a key is hidden"
 PADDED = "a padding mask of truths is true here where a key is hidden"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.causal_masks import INVERTING
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import MASKED_TARGETS
@@ -18,7 +19,6 @@ from shapewright.record.ops import Fact, Op
 
 SCALES = frozenset({"mul_", "*=", "__imul__"})
 FILLS = operators_with("fills_by_mask") | {"[]="}
-TURNS = frozenset({"~", "logical_not", "bitwise_not", "__invert__"})
 SAME = operators_with("moves_dims", "keeps_elements", "regroups_dims") | {"[]", "to"}
 COMPARING = operators_with("subtracts", "is_elementwise_loss")
 CHOOSING = operators_with("is_arithmetic") | {"[]", "masked_select"}
@@ -64,9 +64,13 @@ def _find_root(scene: HazardContext, mask: Fact) -> tuple[int, bool]:
     root, is_turned = mask.tensor, False
     for op in iter_first_makers(scene.program, mask, FARTHEST):
         name = op.name.rpartition(".")[2]
-        if not op.inputs or name not in SAME | TURNS or op.inputs[0].dtype != "bool":
+        if (
+            not op.inputs
+            or name not in SAME | INVERTING
+            or op.inputs[0].dtype != "bool"
+        ):
             break
-        is_turned ^= name in TURNS
+        is_turned ^= name in INVERTING
         root = op.inputs[0].tensor
     return root, is_turned
 

@@ -7,7 +7,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.causal_masks import FILLS, HIDES, is_range
+from shapewright.analysis.hazards.causal_masks import (
+    FILLS,
+    HIDES,
+    INVERTING,
+    is_range,
+)
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import REARRANGING
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -15,12 +20,11 @@ from shapewright.findings.codes import MASK_AXIS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
-from shapewright.program.syntax_nodes import get_last_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Fact, Op
 
 ATTENTION = "multi_head_attention_forward"
 PASSING = operators_with("keeps_mask") | REARRANGING | {"bool", "to", "[]", "clone"}
-INVERTING = frozenset({"~", "logical_not", "bitwise_not"})
 WORDS = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
 OF_WORDS = frozenset({"attention_mask", "input_mask"})
 """Names of masks that tokenizers make: 1 where a word is."""
@@ -32,7 +36,7 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
     seen: set[object] = set()
     for call in scene.calls:
         mask = _find_mask(scene, call)
-        words = _find_made_of_words(scene, mask) if mask is not None else None
+        words = _find_word_comparison(scene, mask) if mask is not None else None
         if words is None or words.span in seen:
             continue
         seen.add(words.span)
@@ -62,7 +66,7 @@ def _find_mask(scene: HazardContext, call: OperatorCall) -> Fact | None:
     return None
 
 
-def _find_made_of_words(scene: HazardContext, fact: Fact) -> Op | None:
+def _find_word_comparison(scene: HazardContext, fact: Fact) -> Op | None:
     """Return the comparison that is true where a word is, or None."""
     is_inverted = False
     for _ in range(FARTHEST):
@@ -73,8 +77,9 @@ def _find_made_of_words(scene: HazardContext, fact: Fact) -> Op | None:
             is_inverted = not is_inverted
         elif call.name in ("!=", "ne", "==", "eq"):
             is_word = call.name in ("!=", "ne")
-            of_tokens = _is_padding_of_tokens(scene, call)
-            return call.op if of_tokens and is_word != is_inverted else None
+            if is_word == is_inverted or not _is_padding_of_tokens(scene, call):
+                return None
+            return call.op
         elif call.name in ("<", "lt", ">=", "ge") and len(call.op.inputs) == 2:
             steps, lengths = call.op.inputs
             is_word = call.name in ("<", "lt")
@@ -105,13 +110,14 @@ def _is_padding_of_tokens(scene: HazardContext, call: OperatorCall) -> bool:
 
 def _find_named_masks(scene: HazardContext) -> Iterator[Finding]:
     """Find the mask of a tokenizer that is passed as it is, told by its name."""
-    for text in scene.program.own_texts():
+    texts = list(scene.program.own_texts())
+    for text in texts:
         for node in text.nodes:
             for word in node.keywords if isinstance(node, ast.Call) else ():
                 name = _get_mask_name(word.value)
                 if word.arg not in WORDS or name not in OF_WORDS:
                     continue
-                if _is_made_otherwise(text, name):
+                if any(_is_made_otherwise(own, name) for own in texts):
                     continue
                 yield Finding(
                     MASK_AXIS,
@@ -135,13 +141,14 @@ def _get_mask_name(node: ast.expr) -> str:
         node = node.left
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
-    return get_last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    return get_last_name(node)
 
 
 def _is_made_otherwise(text: SourceText, name: str) -> bool:
     """Return whether the program makes a mask itself in a way that may be the other."""
     return any(
         isinstance(part, ast.Eq | ast.Invert | ast.Not | ast.GtE)
+        or get_called_name(part) in INVERTING | {"eq", "ge"}
         for value in find_defining(text, name)
         for part in ast.walk(value)
     )

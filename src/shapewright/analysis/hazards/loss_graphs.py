@@ -27,7 +27,7 @@ from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
 STEPS = operators_with("compares_elements", "returns_indices", "finds_nonzero") | {
-    "<", "<=", ">", ">=", "==", "!=",
+    "count_nonzero", "<", "<=", ">", ">=", "==", "!=",
 }  # fmt: skip
 """Calls whose results change in steps: no gradient passes."""
 LOGARITHMS = frozenset({"log_softmax", "log", "logsigmoid"})

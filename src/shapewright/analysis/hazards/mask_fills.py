@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.causal_masks import HIDES, find_true_offsets
+from shapewright.analysis.hazards.causal_masks import (
+    HIDES,
+    SUMS,
+    find_true_offsets,
+)
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import REARRANGING, find_ancestors
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -91,7 +95,6 @@ def _find_small_terms(scene: HazardContext) -> Iterator[Finding]:
 
 
 TINY = 1e-3
-SUMS = frozenset({"+", "add", "+=", "add_"})
 
 
 def _find_late_masks(scene: HazardContext) -> Iterator[Finding]:

@@ -364,7 +364,7 @@ def _is_drawn_by_function(text: SourceText, value: ast.expr, fact: Fact) -> bool
         name.endswith("_") and name.startswith(("kaiming", "xavier", "orthogonal"))
         for name in names
     )
-    return is_initialized and not names & {"Parameter", "register_buffer"} - {""}
+    return is_initialized and not names & {"Parameter", "register_buffer"}
 
 
 def _is_drawn(value: ast.expr, fact: Fact) -> bool:

@@ -86,15 +86,11 @@ def _find_scaling(
 ) -> ast.BinOp | None:
     """Return the division by which a function standardizes an argument by itself."""
     rows, centres = {parameter}, set[str]()
-    for target, value in iter_assignments(function):
-        pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs = list(zip(target.elts, value.elts, strict=False))
-        for written, part in pairs:
-            if _is_centre(part, rows):
-                centres.add(ast.unparse(written))
-            elif collect_names(part) & rows and isinstance(written, ast.Name):
-                rows.add(written.id)
+    for target, value in iter_assignments(function, unpacked=True):
+        if _is_centre(value, rows):
+            centres.add(ast.unparse(target))
+        elif collect_names(value) & rows and isinstance(target, ast.Name):
+            rows.add(target.id)
     if centres & {*parameters}:
         return None  # a call may pass the statistics
     for node in ast.walk(function):
@@ -157,20 +153,24 @@ def _find_cut(text: SourceText, rows: ast.expr) -> str | None:
     """Return what says of which cut of which table an expression is a part."""
     if isinstance(rows, ast.Name):
         for target, value in iter_assignments(text.tree, rows.lineno):
-            names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
-            if rows.id not in names:
+            if rows.id not in collect_names(target):
                 continue
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            place = next(
+                (i for i, p in enumerate(parts) if ast.unparse(p) == rows.id), None
+            )
+            if place is None:
+                return None  # within another tuple
             is_split = "split" in get_called_name(value) or get_called_name(value) in (
                 "chunk", "tensor_split",
             )  # fmt: skip
             if isinstance(target, ast.Tuple) and is_split:
-                at = names.index(rows.id)
                 several = len(value.args) if isinstance(value, ast.Call) else 1
-                of = at // 2 if several > 1 and get_called_name(value).startswith(
+                of = place // 2 if several > 1 and get_called_name(value).startswith(
                     "train_") else 0  # fmt: skip
                 return f"{value.lineno} {of}"
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                return _find_slice(value.elts[names.index(rows.id)])
+                return _find_slice(value.elts[place])
             if isinstance(value, ast.Subscript) and isinstance(target, ast.Name):
                 return _find_slice(value)
         return None

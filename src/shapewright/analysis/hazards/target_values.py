@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.ignored_indices import find_unread_ignored
+from shapewright.analysis.hazards.ignored_indices import find_unread_ignore_index
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import INTERPOLATED_LABELS, PADDED_TARGETS, looks_for
@@ -126,7 +126,7 @@ def _get_target(
 @looks_for(PADDED_TARGETS)
 def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find losses that take the padding of their targets for a class."""
-    yield from find_unread_ignored(scene)
+    yield from find_unread_ignore_index(scene)
     followed, seen = _Followed(), set[object]()
     for call in scene.calls:
         op = call.op

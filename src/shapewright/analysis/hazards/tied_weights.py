@@ -66,23 +66,20 @@ def _find_copied_layers(scene: HazardContext) -> Iterator[Finding]:
     for text in scene.program.own_texts():
         for node in text.nodes:
             value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
-            if not isinstance(value, ast.Call) or len(value.args) == 0:
+            if not isinstance(value, ast.Call) or len(value.args) != 2:
                 continue
-            called = get_called_name(value)
-            pair: list[ast.expr] = []
-            if called == "vector_to_parameters" and len(value.args) == 2:
-                pair = [value.args[1], value.args[0]]
-            owners = [text.line_of(part) for part in pair]
-            is_own = all("self." in owner for owner in owners)
-            assert isinstance(node, ast.Assign | ast.Expr)
-            if len(pair) != 2 or not is_own or not _is_named_tied(text, node):
+            if get_called_name(value) != "vector_to_parameters":
+                continue
+            statement = text.statement_of(value)
+            is_own = all("self." in text.line_of(part) for part in value.args)
+            if not is_own or not _is_named_tied(text, statement):
                 continue
             yield Finding(
                 WEIGHTS_NOT_TIED,
                 "warning",
                 "these layers get equal weights once and keep their own: the two are"
                 " not tied, and training moves them apart",
-                text.span(node),
+                text.span(statement),
             )
 
 

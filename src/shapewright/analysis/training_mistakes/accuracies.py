@@ -16,7 +16,6 @@ from shapewright.analysis.training_mistakes.additions import (
     iter_means,
 )
 from shapewright.analysis.training_mistakes.batch_loops import (
-    WRAPPERS,
     iter_batch_loops,
 )
 from shapewright.analysis.training_mistakes.context import (
@@ -39,6 +38,7 @@ from shapewright.program.syntax_nodes import (
     LOOPS,
     collect_names,
     get_called_name,
+    get_iterated,
     iter_assignments,
 )
 from shapewright.record.report import Moment
@@ -321,12 +321,7 @@ def _is_batch_count(text: SourceText, loop: StoryLoop, by: ast.expr) -> bool:
     """Return whether a number is the number of batches of a loop."""
     if _is_counter(loop.node, by):
         return True
-    iterated = loop.node.iter
-    while isinstance(iterated, ast.Call) and iterated.args:
-        if get_called_name(iterated) not in WRAPPERS:
-            break  # `DataLoader(data, 30)`, whose batches are no items of `data`
-        iterated = iterated.args[0]
-    name = ast.unparse(iterated)
+    name = ast.unparse(get_iterated(loop.node.iter, with_zip=True))
     if isinstance(by, ast.Name):
         values = [
             value

@@ -14,6 +14,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
+    get_iterated,
     get_shape_owner,
     iter_assignments,
     list_arguments,
@@ -22,10 +23,6 @@ from shapewright.record.report import Moment
 
 CUTTING = operators_with("splits") - {"unbind"} | {"array_split"}
 """Calls that cut data into parts."""
-WRAPPERS = frozenset(
-    {"enumerate", "tqdm", "track", "islice", "progress_bar", "zip", "list", "iter"}
-)
-"""Calls that hand on what they iterate over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +72,7 @@ def find_cut_data(
     """Return the data that a loop cuts into batches of more than one sample, or
     None.
     """
-    iterated: ast.expr = loop.iter
-    while isinstance(iterated, ast.Call) and iterated.args:
-        if get_called_name(iterated) not in WRAPPERS:
-            break
-        iterated = iterated.args[0]
+    iterated = get_iterated(loop.iter, with_zip=True)
     cut = _read_cut(text, iterated)
     if cut is not None or not isinstance(iterated, ast.Call):
         return cut

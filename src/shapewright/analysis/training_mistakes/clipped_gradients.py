@@ -16,8 +16,16 @@ from shapewright.findings.codes import (
     looks_for,
 )
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+)
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    get_called_name,
+)
 from shapewright.record.report import Place
 
 CLIPS = ("clip_grad_norm_", "clip_grad_value_")
@@ -102,9 +110,31 @@ def _iter_bare_steps(scene: RehearsalContext) -> Iterator[tuple[SourceText, ast.
                     is_same
                     and inside
                     and not bare.args
+                    and _is_behind_scaled(text, bare)
                     and not _is_other_path(text, bare)
                 ):
                     yield text, bare
+
+
+def _is_behind_scaled(text: SourceText, step: ast.Call) -> bool:
+    """Return whether the backward pass above a step, in the same loop, is that of a
+    scaled loss.
+    """
+    block = text.around(step, *LOOPS, *FUNCTIONS)
+    passes = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and get_called_name(node) == "backward"
+        and node.lineno < step.lineno
+        and text.around(node, *LOOPS, *FUNCTIONS) is block
+    ]
+    last = max(passes, key=lambda node: node.lineno, default=None)
+    loss = get_receiver(last) if last is not None else None
+    if loss is None:
+        return False
+    values = find_defining(text, loss.id) if isinstance(loss, ast.Name) else []
+    return any(".scale(" in text.written(part) for part in (loss, *values))
 
 
 SCALED_WORDS = ("scaler", "amp", "fp16", "half", "mixed", "precision")

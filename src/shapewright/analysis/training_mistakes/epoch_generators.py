@@ -28,8 +28,6 @@ from shapewright.program.syntax_nodes import (
 MAKING = frozenset({"default_rng", "RandomState", "Random"})
 EVALUATION = re.compile(r"(?i)eval|valid|test|plot|sample_")
 OPTIMIZER = re.compile(r"optim|SGD|Adam|RMSprop|LBFGS|\.parameters\(\)")
-DEEPEST = 3
-"""Functions within functions that are looked into for an optimizer."""
 
 
 def find_new_generators(
@@ -84,7 +82,7 @@ def _find_epochs(text: SourceText, call: ast.Call) -> ast.For | None:
         if len(calls) != 1 or set(_list_parameters(around)) & collect_names(call):
             return None
         around = text.around(calls[0], *LOOPS, *FUNCTIONS)
-    if not isinstance(around, ast.For) or _has_optimizer(text, around, 0):
+    if not isinstance(around, ast.For) or _has_optimizer(text, around, set()):
         return None
     return around
 
@@ -94,7 +92,7 @@ def _list_parameters(function: ast.FunctionDef) -> list[str]:
     return [name for name in names if name != "self"]
 
 
-def _has_optimizer(text: SourceText, scope: ast.AST, depth: int) -> bool:
+def _has_optimizer(text: SourceText, scope: ast.AST, seen: set[ast.AST]) -> bool:
     """Return whether a loop, or what it calls, builds an optimizer or a model: each
     turn is a training of its own then.
     """
@@ -104,10 +102,12 @@ def _has_optimizer(text: SourceText, scope: ast.AST, depth: int) -> bool:
         name = get_called_name(node)
         if name[:1].isupper() and OPTIMIZER.search(text.written(node)):
             return True
-        definitions = [part for _, part in text.definitions(name) if depth < DEEPEST]
-        if any(part is not scope and _has_optimizer(text, part, depth + 1)
-               for part in definitions):  # fmt: skip
-            return True
+        for _, part in text.definitions(name):
+            if part in seen or part is scope:
+                continue
+            seen.add(part)
+            if _has_optimizer(text, part, seen):
+                return True
     return False
 
 

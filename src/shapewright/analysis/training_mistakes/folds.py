@@ -13,7 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import MODEL_KEPT_OVER_FOLDS, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
@@ -83,9 +83,21 @@ def _find_default(text: SourceText, node: ast.AST) -> ast.Call | None:
     ):
         if value is not None:
             defaults[argument.arg] = value
-    for name in collect_names(node):
+    weights = [
+        owner
+        for part in ast.walk(node)
+        if isinstance(part, ast.Call)
+        and get_called_name(part) in ("parameters", "named_parameters")
+        and (owner := get_receiver(part)) is not None
+    ]
+    calls = [
+        match_arguments(function, call)
+        for call in text.nodes
+        if isinstance(call, ast.Call) and get_called_name(call) == function.name
+    ]
+    for name in {name for owner in weights for name in collect_names(owner)}:
         value = defaults.get(name)
-        if isinstance(value, ast.Call):
+        if isinstance(value, ast.Call) and not all(name in passed for passed in calls):
             return value
     return None
 

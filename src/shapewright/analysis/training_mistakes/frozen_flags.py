@@ -70,7 +70,7 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
                     f"`{written}` is an attribute that torch never reads: the flag is"
                 )
                 message += " `requires_grad`"
-            elif target.attr == OF_KERAS and _is_of_no_other_flag(text, target):
+            elif target.attr == OF_KERAS and _is_of_no_other_flag(scene, text, target):
                 message = (
                     f"`{written}` is a flag of Keras, which torch never reads: a module"
                     " is frozen by `requires_grad_(False)`"
@@ -98,25 +98,29 @@ def _is_new_tensor(node: ast.expr) -> bool:
     return not isinstance(node, ast.Name) and name in OTHER_TENSORS
 
 
-def _is_of_no_other_flag(text: SourceText, target: ast.Attribute) -> bool:
+def _is_of_no_other_flag(
+    scene: RehearsalContext, text: SourceText, target: ast.Attribute
+) -> bool:
     """Return whether a flag is set that the program reads nowhere, on an object that is
     none of the program's own classes with such a flag.
     """
-    written = text.text
-    if "keras" in written or "tensorflow" in written or "getattr" in written:
+    texts = list(scene.program.own_texts())
+    words = ("keras", "tensorflow", "getattr")
+    if any(word in own.text for own in texts for word in words):
         return False
     own = text.around(target, ast.ClassDef)
     if get_last_name(target.value) == "self" and own is not None and not own.bases:
         return False
-    words = {word.arg for node in text.nodes if isinstance(node, ast.Call)
-             for word in node.keywords}  # fmt: skip
-    reads = any(
-        isinstance(node, ast.Attribute)
-        and node.attr == target.attr
-        and isinstance(node.ctx, ast.Load)
-        for node in text.nodes
+    return not any(
+        (isinstance(node, ast.keyword) and node.arg == target.attr)
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr == target.attr
+            and isinstance(node.ctx, ast.Load)
+        )
+        for other in texts
+        for node in other.nodes
     )
-    return not reads and target.attr not in words
 
 
 def _is_optimizer(text: SourceText, node: ast.expr) -> bool:

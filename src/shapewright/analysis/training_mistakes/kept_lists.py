@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
@@ -37,9 +37,11 @@ def iter_kept_lists(
         return
     filled: dict[str, ast.stmt] = {}
     for node in ast.walk(loop):
-        if isinstance(node, ast.Expr) and get_called_name(node.value) in GROWING:
-            owner = node.value.func.value  # type: ignore[attr-defined]
-            filled.setdefault(ast.unparse(owner), node)
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and get_called_name(call) in GROWING:
+            owner = get_receiver(call)
+            if owner is not None and isinstance(node, ast.stmt):
+                filled.setdefault(ast.unparse(owner), node)
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
             filled.setdefault(ast.unparse(node.target), node)
     last = get_last_line(epochs)
@@ -71,13 +73,9 @@ def _find_start(
     nothing else sets the name.
     """
     starts: list[tuple[ast.stmt, ast.expr]] = []
-    for target, value in iter_assignments(scope):
-        pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs = list(zip(target.elts, value.elts, strict=False))
-        for part, new in pairs:
-            if name in {ast.unparse(part), *collect_names(part)}:
-                starts.append((text.statement_of(part), new))
+    for target, value in iter_assignments(scope, unpacked=True):
+        if name in {ast.unparse(target), *collect_names(target)}:
+            starts.append((text.statement_of(target), value))
     if len(starts) != 1:
         return None
     statement, value = starts[0]

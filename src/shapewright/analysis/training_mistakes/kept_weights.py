@@ -12,7 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import STATE_NOT_COPIED
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
 SHOWING = frozenset({"detach", "numpy"})
@@ -31,12 +31,18 @@ def find_kept_weights(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             if not _is_of_weights(node) or _is_passed(text, node):
                 continue
+            holder = text.parent(node)
+            targets = holder.targets if isinstance(holder, ast.Assign) else []
+            kept = {get_last_name(target) for target in targets}
+            own = [put for put in puts if kept & _list_put(put)]
+            if not own:
+                continue
             yield build_finding(
                 STATE_NOT_COPIED,
                 "these weights are no copy: the steps that follow change them too, so"
                 " that nothing is left to go back to",
                 text.span(node),
-                (text.span(puts[0]), "they are put back here"),
+                (text.span(own[0]), "they are put back here"),
             )
 
 
@@ -65,6 +71,15 @@ def _is_passed(text: SourceText, node: ast.expr) -> bool:
     """Return whether a list is only handed to a call, as to an optimizer or a norm."""
     parent = text.parent(node)
     return isinstance(parent, ast.Call | ast.keyword | ast.For | ast.comprehension)
+
+
+def _list_put(node: ast.For) -> set[str]:
+    """Return the last names of what a loop goes through with the weights."""
+    return {
+        get_last_name(part)
+        for part in ast.walk(node.iter)
+        if isinstance(part, ast.Name | ast.Attribute)
+    }
 
 
 def _is_putting_back(node: ast.For) -> bool:

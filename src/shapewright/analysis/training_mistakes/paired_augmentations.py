@@ -26,8 +26,7 @@ from shapewright.program.syntax_nodes import (
 )
 
 DRAWS = frozenset(
-    {"random", "rand", "uniform", "randint", "choice", "bernoulli", "integers"}
-    | {"randrange"}
+    "random rand uniform randint randrange choice bernoulli integers".split()
 )
 TURNS = (
     "flip",
@@ -160,13 +159,9 @@ def _iter_results(function: ast.AST) -> Iterator[tuple[ast.expr | None, ast.Call
             for item in node.value.elts:
                 if isinstance(item, ast.Call):
                     yield None, item
-    for target, value in iter_assignments(function):
-        parts = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            parts = list(zip(target.elts, value.elts, strict=False))
-        for name, result in parts:
-            if isinstance(result, ast.Call) and isinstance(name, ast.Name):
-                yield name, result
+    for target, value in iter_assignments(function, unpacked=True):
+        if isinstance(value, ast.Call) and isinstance(target, ast.Name):
+            yield target, value
 
 
 def _is_moved_by_draw(text: SourceText, call: ast.Call) -> bool:

@@ -58,10 +58,20 @@ def _find_unread_flag(text: SourceText, function: Function) -> ast.Name | None:
         for at, item in enumerate(target.elts):
             if not isinstance(item, ast.Name) or item.id in read:
                 continue
-            name = item.id.strip("_") or _find_stored_name(text, len(target.elts), at)
+            name = item.id.strip("_")
+            if not name and not _is_told_otherwise(node, read):
+                name = _find_stored_name(text, len(target.elts), at)
             if ENDED.fullmatch(name):
                 return item
     return None
+
+
+def _is_told_otherwise(node: ast.AST, read: set[str]) -> bool:
+    """Return whether `_` is no flag: what an environment returns names its flags, and
+    so does a function that reads one.
+    """
+    of_step = isinstance(node, ast.Assign) and get_called_name(node.value) == "step"
+    return of_step or any(ENDED.fullmatch(name) for name in read)
 
 
 def _find_stored_name(text: SourceText, count: int, at: int) -> str:
@@ -70,8 +80,8 @@ def _find_stored_name(text: SourceText, count: int, at: int) -> str:
         parts: list[ast.expr] = []
         if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
             parts = node.elts
-        elif isinstance(node, ast.Call) and not node.keywords:
-            parts = node.args
+        elif get_called_name(node) in STORING and isinstance(node, ast.Call):
+            parts = node.args if count >= FEWEST and not node.keywords else []
         if len(parts) != count:
             continue
         names = [name.id for name in ast.walk(parts[at]) if isinstance(name, ast.Name)]
@@ -95,6 +105,8 @@ def _find_target(text: SourceText, function: Function) -> ast.BinOp | None:
     return product
 
 
+STORING = frozenset({"append", "push", "add", "store"})
+"""Methods that put a transition into a memory."""
 FEWEST = 4
 """Parts of a transition: state, action, reward, and the flag."""
 FEWEST_OF_STEPS = 2

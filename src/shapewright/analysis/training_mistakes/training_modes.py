@@ -101,6 +101,8 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             is_shown = is_notebook(text.file)  # the last value of a cell
             uncalled = None if is_shown else find_uncalled(scope, "eval")
             words = "its dropout is active, and its batch norm takes this data"
+            if uncalled is not None and uncalled.lineno > node.lineno:
+                uncalled = None
             if uncalled is not None:
                 written = place[0].written(uncalled)
                 words = f"`{written}` without parentheses calls nothing"

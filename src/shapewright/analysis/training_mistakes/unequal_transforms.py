@@ -16,14 +16,18 @@ from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAIN
 from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import collect_names, get_called_name
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_last_name,
+)
 
 NORMALIZING = re.compile(r"normali[sz]e|standardi[sz]e|z_?score|rescale", re.I)
 """Names of what takes the mean away and divides by the deviation."""
 PREPARING = re.compile(r"transform|prepar|preprocess|augment|pipeline|load|to_", re.I)
 """Parts of names of functions that prepare samples."""
 COMPOSING = re.compile(r"compose|sequential|pipeline|chain", re.I)
-PLAIN = re.compile(r"(^|_)(plain|basic|clean|simple|center)(_|\\d|$)", re.I)
+PLAIN = re.compile(r"(^|_)(plain|basic|clean|simple|center)(_|\d|$)", re.I)
 """Names of what is done without augmentation, beside what is done with it."""
 SCALE = "the model is trained on values of one scale and evaluated on those of another"
 
@@ -32,12 +36,12 @@ SCALE = "the model is trained on values of one scale and evaluated on those of a
 def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
     """Find transforms of the two parts of the data of which one does not normalize."""
     for text in scene.program.own_texts():
-        yield from _compare(text, dict(_iter_composed(text)))
-        yield from _compare(text, dict(_iter_functions(text)))
+        yield from _compare_transforms(text, dict(_iter_composed(text)))
+        yield from _compare_transforms(text, dict(_iter_functions(text)))
         yield from _find_training_items(text)
 
 
-def _compare(
+def _compare_transforms(
     text: SourceText, transforms: Mapping[str, ast.expr | ast.stmt]
 ) -> Iterator[Finding]:
     """Yield the transforms that do not normalize though their counterpart does."""
@@ -46,8 +50,8 @@ def _compare(
         other = None if name in normalizing else _find_counterpart(name, normalizing)
         if other is None:
             continue
-        known = _list_steps(transform)
-        more = _list_steps(normalizing[other])
+        known = _list_step_names(transform)
+        more = _list_step_names(normalizing[other])
         making = {step for step in known if NORMALIZING.search(step) is None}
         if isinstance(transform, ast.Call) and not making & set(more):
             continue  # nothing shows that both make the same of a sample
@@ -65,20 +69,21 @@ def _iter_composed(text: SourceText) -> Iterator[tuple[str, ast.expr | ast.stmt]
     for node in text.nodes:
         if isinstance(node, ast.Call) and COMPOSING.search(get_called_name(node)):
             name = _find_name(text, node)
-            if name and _list_steps(node):
+            if name and _list_step_names(node):
                 yield name, node
 
 
-def _list_steps(call: ast.AST) -> list[str]:
-    """Return the names of the steps that are passed one by one, or in a list."""
+def list_steps(call: ast.AST) -> list[ast.expr]:
+    """Return the steps that are passed one by one, or in a list, as to `Compose`."""
     items = call.args if isinstance(call, ast.Call) else []
     if len(items) == 1 and isinstance(items[0], ast.List | ast.Tuple):
-        items = items[0].elts
-    names = []
-    for item in items:
-        whole = item.func if isinstance(item, ast.Call) else item
-        last = whole.attr if isinstance(whole, ast.Attribute) else ""
-        names.append(whole.id if isinstance(whole, ast.Name) else last)
+        return items[0].elts
+    return items
+
+
+def _list_step_names(call: ast.AST) -> list[str]:
+    """Return the names of the steps of a transform."""
+    names = [get_called_name(step) or get_last_name(step) for step in list_steps(call)]
     return [name for name in names if name]
 
 
@@ -112,7 +117,7 @@ def _is_normalizing(text: SourceText, transform: ast.AST) -> bool:
     """Return whether a transform takes a mean away and divides by a deviation, in what
     it calls of the file's too.
     """
-    steps = _list_steps(transform)
+    steps = _list_step_names(transform)
     nodes: list[ast.AST] = []
     if not isinstance(transform, ast.Call):
         nodes = list(ast.walk(transform))

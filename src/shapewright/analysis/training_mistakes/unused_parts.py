@@ -53,7 +53,8 @@ def _check_split(
     for at, part in enumerate(parts[: None if pairs else 1]):
         if pairs and at % 2:
             continue
-        whole = wholes[at // 2] if pairs and at // 2 < len(wholes) else wholes[0]
+        place = at // 2 if pairs else 0
+        whole = wholes[place] if place < len(wholes) else None
         others = parts[at + 1 : at + 2] if pairs else parts[1:]
         if whole is None or not isinstance(whole, ast.Name | ast.Attribute):
             continue

@@ -15,7 +15,6 @@ FACTS = {
         linalg_vector_norm logsumexp
     """,
     "counts_truths": "sum mean count_nonzero any all",
-    "finds_nonzero": "count_nonzero",
     "needs_all_truths": "all",
     "carries_guesses": "cumprod prod nansum diff",
     "gives_soft_labels": "softmax log_softmax",

@@ -146,9 +146,10 @@ def _has_changed_bystanders(failed: FailedRun, tried: RunOutline, fix: Fix) -> b
     """Return whether a call that ran well and of which the failing one reads nothing
     returns another shape than before.
     """
+    counts_all = any("minlength" in edit.text for edit in fix.edits)
     for calls in failed.bystanders:
-        if str(calls[2]).endswith("bincount"):  # it counts other classes, as is meant
-            continue
+        if counts_all and str(calls[2]).endswith("bincount"):
+            continue  # it counts the classes that are missing too
         line = _get_new_line(fix, calls[:2])
         now = tried.results.get((*line, calls[2]), ())
         before = failed.outline.results[calls]

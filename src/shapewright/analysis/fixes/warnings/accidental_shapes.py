@@ -9,10 +9,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from math import isqrt, prod
 
-from shapewright.analysis.fixes.constructors import (
-    change_layer_size,
-    resize_producer,
-)
+from shapewright.analysis.fixes.constructors import change_layer_size, resize_producer
 from shapewright.analysis.fixes.head_views import (
     is_cut_around_tokens,
     suggest_heads_behind_tokens,

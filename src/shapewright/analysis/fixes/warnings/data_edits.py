@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
@@ -233,26 +234,18 @@ def suggest_normalize(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest the `Normalize` of one transform at the end of the other."""
-    items = _list_transforms(node)
+    items = list_steps(node)
     for place in finding.related:
         other = program.call_at(place.span)
         norms = [
             item
-            for item in (_list_transforms(other[1]) if other is not None else [])
+            for item in (list_steps(other[1]) if other is not None else [])
             if "normali" in text.written(item).lower()
         ]
         if other is not None and norms and items:
             new = other[0].written(norms[0])
             edit = Edit(text.span(items[-1]).end, f", {new}")
             yield Fix("fits", f"`{join_lines(new)}` at its end", (edit,))
-
-
-def _list_transforms(node: ast.AST) -> list[ast.expr]:
-    """Return the transforms in a `Compose`."""
-    items = node.args if isinstance(node, ast.Call) else []
-    if len(items) == 1 and isinstance(items[0], ast.List | ast.Tuple):
-        return items[0].elts
-    return items
 
 
 def suggest_end_of_episode(

@@ -1,0 +1,253 @@
+"""Fixes that change sizes where a tensor is created: a state, a mask, a table."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+
+from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.fixes.constructors import write_changed_size
+from shapewright.analysis.fixes.suspect_lines import (
+    iter_names_for,
+    write_size,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import iter_attribute_values
+from shapewright.findings.codes import BROADCAST_MISMATCH
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure, Repair
+from shapewright.operators.metadata_rules import Made
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_last_name,
+    iter_own_nodes,
+)
+from shapewright.record.ops import Fact, Op
+
+MAKERS = operators_with("is_sized_factory", "is_range_factory") | {"new_tensor"}
+"""Functions that make a tensor of sizes that they are given."""
+
+
+def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Create the mismatched tensor with other sizes."""
+    op = program.trace.ops[failure.op]
+    for at, shape in iter_wanted_shapes(program, failure):
+        fact = op.inputs[at]
+        if fact.tensor in program.states and _is_for_one_sample(fact.shape, shape):
+            continue
+        maker = program.producers.get(fact.tensor)
+        if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
+            continue
+        yield from resize_tensor(program, failure, maker, fact.shape, shape)
+    lines_up = failure.unmet is not None and failure.unmet.code == BROADCAST_MISMATCH
+    for at, dim, size in _iter_wanted_sizes(failure):
+        if lines_up and size == 1:
+            continue  # one element would line up with anything
+        origin = trace_dim(program, op.inputs[at], dim)
+        if origin.why == "parameter" and origin.fact.tensor in program.states:
+            if 1 in (origin.fact.shape[origin.dim], size):
+                continue  # of one sample, to be expanded to the batch
+            yield from _resize_state(program, failure, origin.fact, origin.dim, size)
+        maker = origin.op
+        if maker is None or maker.inputs or origin.dim >= len(origin.fact.shape):
+            continue
+        if maker.name.rpartition(".")[2] in MAKERS and origin.steps:
+            before = origin.fact.shape
+            if before[origin.dim] == op.inputs[at].shape[dim]:
+                after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
+                yield from resize_tensor(program, failure, maker, before, after)
+
+
+def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether a dim of size 1 gets another size, or a dim of another size 1:
+    what is learned for each place would be learned once, or the reverse.
+    """
+    return len(before) == len(after) and any(
+        a != b and 1 in (a, b) for a, b in zip(before, after, strict=True)
+    )
+
+
+def _resize_state(
+    program: Program, failure: Failure, fact: Fact, dim: int, size: int
+) -> Iterator[Fix]:
+    """Create one of the program's own parameters or buffers with another size."""
+    path = program.states[fact.tensor]
+    op = program.trace.ops[failure.op]
+    text = program.text(op.span.file) if op.span is not None else None
+    if text is None:
+        return
+    after = (*fact.shape[:dim], size, *fact.shape[dim + 1 :])
+    for value in iter_attribute_values(text, path.rpartition(".")[2]):
+        for node in ast.walk(value):
+            if isinstance(node, ast.Call) and get_called_name(node) in MAKERS:
+                yield from _rewrite_sizes(
+                    program, failure, text, node, fact.shape, after
+                )
+
+
+def iter_wanted_shapes(
+    program: Program, failure: Failure
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield (input, shape) for every shape with which the call would succeed."""
+    op = program.trace.ops[failure.op]
+    for grant in failure.unmet.grants if failure.unmet is not None else ():
+        if grant.argument in failure.arguments and isinstance(grant.value, Made):
+            yield failure.arguments.index(grant.argument), tuple(grant.value.shape)
+    for repair in failure.repairs:
+        shape = _repair_shape(op.inputs[repair.tensor].shape, repair)
+        if shape is not None:
+            yield repair.tensor, shape
+
+
+def _iter_wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
+    """Yield (input, dim, size) for every dim that would fit if it had another size."""
+    for repair in failure.repairs:
+        if repair.kind == "size" and repair.dim is not None:
+            yield repair.tensor, repair.dim, repair.new
+
+
+def _repair_shape(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
+    """Return the shape after a repair."""
+    dim = repair.dim or 0
+    if repair.kind == "size":
+        return (*shape[:dim], repair.new, *shape[dim + 1 :])
+    if repair.kind == "permute":
+        return tuple(shape[at] for at in repair.new)
+    if repair.kind == "unsqueeze" and repair.new is None:
+        return (*shape[:dim], 1, *shape[dim:])
+    if repair.kind == "squeeze":
+        return (*shape[:dim], *shape[dim + 1 :])
+    return None
+
+
+def resize_tensor(
+    program: Program,
+    failure: Failure,
+    maker: Op,
+    before: Sequence[int],
+    after: tuple[int, ...],
+    scaled: Collection[int] = (),
+) -> Iterator[Fix]:
+    """Rewrite the call that creates a tensor so that the tensor has another shape.
+
+    A size of a dim in `scaled` is written as a multiple of the present one.
+    """
+    text_and_call = program.call_at(maker.span)
+    if text_and_call is not None:
+        yield from _rewrite_sizes(
+            program, failure, *text_and_call, before, after, scaled
+        )
+
+
+def _rewrite_sizes(
+    program: Program,
+    failure: Failure,
+    text: SourceText,
+    call: ast.Call,
+    before: Sequence[int],
+    after: tuple[int, ...],
+    scaled: Collection[int] = (),
+) -> Iterator[Fix]:
+    """Rewrite the sizes in a call so that the tensor that it creates has another
+    shape.
+    """
+    nodes = find_size_nodes(text, call, len(before))
+    if nodes is None:
+        return
+    written = [text.written(node) for node in nodes]
+    words: list[str] = []
+    left = list(zip(before, written, strict=True))
+    for place, size in enumerate(after):
+        same = place < len(before) and len(before) == len(after)
+        if same and before[place] == size:
+            words.append(written[place])
+            continue
+        kept = next(
+            (
+                size_and_text
+                for size_and_text in left
+                if size_and_text[0] == size and size != 1
+            ),
+            None,
+        )
+        if kept is not None and (sorted(before) == sorted(after) or not same):
+            left.remove(kept)
+            words.append(kept[1])
+            continue
+        if same and place in scaled:
+            words.append(write_changed_size(text, nodes[place], before[place], size))
+            continue
+        named = list(iter_names_for(text, nodes[place], size)) if same else []
+        near = same and abs(before[place] - size) <= MOST_EXTRA and min(before) > 0
+        plain = ast.Name | ast.Attribute | ast.Call
+        if near and not named and isinstance(nodes[place], plain):
+            sign = "+" if size > before[place] else "-"
+            named = [f"{written[place]} {sign} {abs(size - before[place])}"]
+        words.append(
+            named[0] if named else write_size(program, failure, text, call, size)
+        )
+    yield _with_words(text, call, nodes, words)
+
+
+MOST_EXTRA = 2
+"""Places that a table may have for more than its name counts: those of tokens."""
+
+
+def find_size_nodes(
+    text: SourceText, call: ast.Call, rank: int
+) -> list[ast.expr] | None:
+    """Return the expressions of the sizes in a call, one per dim.
+
+    A name among the arguments that stands for a tuple is looked up.
+    """
+    values = [
+        _find_value(
+            text, argument.value if isinstance(argument, ast.Starred) else argument
+        )
+        for argument in call.args
+    ]
+    for value in values:
+        if isinstance(value, ast.Tuple | ast.List):
+            sure = not any(isinstance(item, ast.Starred) for item in value.elts)
+            return list(value.elts) if len(value.elts) == rank and sure else None
+    arguments = list(call.args)
+    if len(arguments) != rank or any(
+        isinstance(argument, ast.Starred) for argument in arguments
+    ):
+        return None
+    return arguments
+
+
+def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
+    """Return the tuple assigned to a name in the same function, else
+    the node itself.
+    """
+    scope = text.around(node, *FUNCTIONS)
+    for statement in iter_own_nodes(scope) if isinstance(node, ast.Name) else ():
+        if isinstance(statement, ast.Assign) and statement.lineno < node.lineno:
+            target, value = statement.targets[0], statement.value
+            same = isinstance(target, ast.Name) and get_last_name(
+                target
+            ) == get_last_name(node)
+            if same and isinstance(value, ast.Tuple):
+                return value
+    return node
+
+
+def _with_words(
+    text: SourceText, call: ast.Call, nodes: list[ast.expr], words: list[str]
+) -> Fix:
+    """Replace all sizes of a call at once."""
+    first, last = text.span(nodes[0]), text.span(nodes[-1])
+    span = first.until(last)
+    new = ", ".join(words)
+    whole, outer = text.written(call), text.span(call)
+    message = f"`{new}`" if len(words) < 2 else f"`({new})`"
+    inside = outer.line == outer.end_line == span.line
+    if inside and outer.column < span.column < outer.end_column:
+        start, end = span.column - outer.column, span.end_column - outer.column
+        message = f"`{whole[:start]}{new}{whole[end:]}`"
+    return Fix("fits", message, (Edit(span, new),))
