@@ -148,6 +148,18 @@ RIGHT = {
         layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
         layer(table(ids), src_key_padding_mask=attention_mask).mean().backward()
         """,
+    "a mean of pictures that attend to padded words": """
+        words = torch.randint(1, 20, (4, 9))
+        words[:, 6:] = 0
+        table = nn.Embedding(20, 8, padding_idx=0)
+        attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        reading = nn.MultiheadAttention(8, 2, batch_first=True)
+        pictures, pad = torch.randn(4, 16, 8), words == 0
+        rows = table(words)
+        texts, _ = reading(rows, rows, rows, key_padding_mask=pad)
+        read, _ = attention(pictures, texts, texts, key_padding_mask=pad)
+        (pictures + read).mean(1).sum().backward()
+        """,
     "classes of maps that are the largest labels": """
         import numpy as np
 

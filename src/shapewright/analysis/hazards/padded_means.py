@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.causal_masks import FILLS
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
 from shapewright.analysis.hazards.loss_terms import QUOTIENTS
 from shapewright.analysis.hazards.padded_steps import has_padding_mask
@@ -24,6 +25,7 @@ PADDING = re.compile(r"\bpad(ding|ded)?\b|pad_|_pad|padding=True", re.IGNORECASE
 TURNING = operators_with("transposes_dims") | {"permute"}
 POOLING = "adaptive_avg_pool1d"
 CHOOSING = operators_with("takes_mask") | {"where"}
+ATTENTION = ("multi_head_attention_forward", "scaled_dot_product_attention")
 FARTHEST = 60
 """Calls between attention and the mean of its states, of a deep model."""
 NEAREST = 6
@@ -122,12 +124,24 @@ def _find_masked(scene: HazardContext, states: Fact) -> Op | None:
             continue
         known.add(op.index)
         name = op.name.rpartition(".")[2]
-        if has_padding_mask(op, name, states.shape[0]):
+        is_crossing = _is_crossing(op, name)
+        if has_padding_mask(op, name, states.shape[0]) and not is_crossing:
             return op
-        waiting += [
-            fact.tensor for fact in op.inputs if fact.requires_grad or fact.ndim
-        ]
+        followed = op.inputs[:1] if is_crossing and name in ATTENTION else op.inputs
+        waiting += [fact.tensor for fact in followed if fact.requires_grad or fact.ndim]
     return None
+
+
+def _is_crossing(op: Op, name: str) -> bool:
+    """Return whether attention reads the steps of another sequence than that of its
+    queries: a mask of those says nothing of these.
+    """
+    if name in FILLS and op.inputs:
+        scores = op.inputs[0].shape
+        return len(scores) > 2 and scores[-1] != scores[-2]
+    if name not in ATTENTION or len(op.inputs) < 2:
+        return False
+    return op.inputs[0].shape[:-1] != op.inputs[1].shape[:-1]
 
 
 def _is_chosen(scene: HazardContext, states: Fact) -> bool:

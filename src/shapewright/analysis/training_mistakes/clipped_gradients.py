@@ -117,19 +117,23 @@ def _iter_bare_steps(scene: RehearsalContext) -> Iterator[tuple[SourceText, ast.
 
 
 def _is_behind_scaled(text: SourceText, step: ast.Call) -> bool:
-    """Return whether the backward pass above a step, in the same loop, is that of a
-    scaled loss.
+    """Return whether the backward pass above a step, in the same loop or else in the
+    same function, is that of a scaled loss.
     """
-    block = text.around(step, *LOOPS, *FUNCTIONS)
+    loop, function = (
+        text.around(step, *LOOPS, *FUNCTIONS),
+        text.around(step, *FUNCTIONS),
+    )
     passes = [
         node
         for node in text.nodes
         if isinstance(node, ast.Call)
         and get_called_name(node) == "backward"
         and node.lineno < step.lineno
-        and text.around(node, *LOOPS, *FUNCTIONS) is block
+        and text.around(node, *FUNCTIONS) is function
     ]
-    last = max(passes, key=lambda node: node.lineno, default=None)
+    own = [node for node in passes if text.around(node, *LOOPS, *FUNCTIONS) is loop]
+    last = max(own or passes, key=lambda node: node.lineno, default=None)
     loss = get_receiver(last) if last is not None else None
     if loss is None:
         return False

@@ -35,6 +35,8 @@ def find_kept_weights(scene: RehearsalContext) -> Iterator[Finding]:
             targets = holder.targets if isinstance(holder, ast.Assign) else []
             kept = {get_last_name(target) for target in targets}
             own = [put for put in puts if kept & _list_put(put)]
+            if isinstance(holder, ast.Return):
+                own = puts  # a function that collects, for one that puts back
             if not own:
                 continue
             yield build_finding(
