@@ -38,6 +38,7 @@ def explain_float(
     }
     known = program.ending.values if program.ending is not None else {}
     floats = {name for name in written if isinstance(known.get(name), float)}
+    floats -= {name for name in floats if abs(known[name]) < 1}  # a share, not a size
     near = [
         part
         for part in ast.walk(scope)

@@ -67,9 +67,13 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
         if dim == rank - 1 and of_layer:
             continue  # copies of one feature are no other features
         sizes = ["-1"] * rank
-        written = _read_off_operand(text, op, nodes, dim, size)
-        written = written or write_size(program, failure, text, node, size)
-        sizes[_get_written_dim(program, op, dim)] = written
+        written_dim = _get_written_dim(program, op, dim)
+        owner = _get_operand_of_size(text, op, nodes, dim, size)
+        sizes[written_dim] = (
+            f"{owner}.size({written_dim})"
+            if owner
+            else write_size(program, failure, text, node, size)
+        )
         method = f".expand({', '.join(sizes)})"
         if failure.unmet is not None and failure.unmet.code == HIDDEN_STATE_SHAPE:
             # A state is read as it lies: a GPU refuses an expanded one.
@@ -87,7 +91,10 @@ def _expand_where_made(
     if maker is None or place is None or maker.name.rpartition(".")[2] not in MAKING:
         return
     text, node = place
-    if maker.span == op.span or not isinstance(node, ast.expr):
+    called = program.node(op.span)
+    if called is None or not isinstance(node, ast.expr):
+        return
+    if text.around(node, *FUNCTIONS) is called[0].around(called[1], *FUNCTIONS):
         return
     facts = list_scope_facts(program, op, text, node)
     names = [n for n, fact in facts.items() if fact.shape[dim : dim + 1] == (size,)]
@@ -130,16 +137,16 @@ MAKING = frozenset({"unsqueeze", "[]"})
 """Calls that make a batch dim of one."""
 
 
-def _read_off_operand(
+def _get_operand_of_size(
     text: SourceText, op: Op, nodes: Sequence[ast.expr | None], dim: int, size: int
 ) -> str:
-    """Return how a size is read off another operand of a call that is a name:
-    `x.size(0)`; an empty string if there is none.
+    """Return the name of another operand of a call that has such a size in a dim; an
+    empty string if there is none.
     """
     for node, fact in zip(nodes, op.inputs, strict=False):
         is_named = isinstance(node, ast.Name)
         if node is not None and is_named and fact.shape[dim : dim + 1] == (size,):
-            return f"{text.written(node)}.size({dim})"
+            return text.written(node)
     return ""
 
 

@@ -89,16 +89,20 @@ def find_wrapped_differences(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
+LARGEST_BYTE = 255
 SMALLEST_SHIFT = 16
 """A number that is subtracted to centre bytes; labels that begin at 1 lose 1."""
 
 
 def _is_shift(call: OperatorCall) -> bool:
-    """Return whether a call subtracts a number from bytes: `image - 128`."""
+    """Return whether a call subtracts a number from bytes, or bytes from a number that
+    some of them exceed: `image - 128`.
+    """
     number = call.given(1, "other")
-    return len(call.op.inputs) == 1 and (
-        type(number) is int and number >= SMALLEST_SHIFT
-    )
+    if len(call.op.inputs) != 1 or type(number) is not int:
+        return False
+    is_negative = call.op.function.endswith("rsub__") or call.name == "rsub"
+    return number >= SMALLEST_SHIFT and not (is_negative and number >= LARGEST_BYTE)
 
 
 def _is_bounded(scene: HazardContext, fact: Fact) -> bool:

@@ -173,6 +173,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
             inside = any(parent in reported for parent in text.outwards(node))
             if (
                 inside
+                or (get_called_name(over) == "range" and not isinstance(node, ast.For))
                 or (file, node.lineno) in training
                 or not _is_after_eval(text, node)
             ):

@@ -400,11 +400,15 @@ class Session:
         """
         if self.attempt is None or len(self.told) < 2:
             return
-        carried = list(itertools.takewhile(lambda told: told.carried, self.told))
-        behind = self.told[len(carried) : len(carried) + 1]
-        if any(told.mends and told.mends[0].tried.complete for told in behind):
-            for reported in carried:  # each is part of the run that went on to its end
-                _mark_complete(reported)
+        carried = list(itertools.takewhile(lambda first: first.carried, self.told))
+        chain = self.told[: len(carried) + 1]
+        ends = [
+            place
+            for place, reported in enumerate(chain)
+            if reported.mends and reported.mends[0].tried.complete
+        ]
+        for reported in carried[: max(ends, default=0)]:
+            _mark_complete(reported)  # it is part of the run that went on to its end
         firsts = [reported.mends[0] for reported in self.told if reported.mends]
         if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
