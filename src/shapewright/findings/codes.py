@@ -495,6 +495,9 @@ PADDED_TARGETS = _hazard("padded-targets",
 GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
     "edges of several graphs joined without adding the nodes before each",
     "`edge_index + offset` in the loop that joins them")
+UNREACHABLE_TARGETS = _hazard("unreachable-targets",
+    "a last activation whose range many of the targets are outside of",
+    "a last layer without the activation, or targets scaled into its range")
 SINGLE_CLASS = _hazard("single-class",
     "`argmax` or a cross entropy over the only output of a layer",
     "`(logits.squeeze(1) > 0).long()`, and a binary loss")
@@ -744,6 +747,9 @@ SEED_REPEATED = _mistake("seed-repeated",
 EPOCH_NOT_SET = _mistake("epoch-not-set",
     "a `DistributedSampler` that is never told the epoch: the same order in each",
     "`sampler.set_epoch(epoch)` first in each epoch")
+SORTED_LABELS = _mistake("sorted-labels",
+    "a training that reads one class after the other: sorted data, without a shuffle",
+    "`shuffle=True` for the loader that trains")
 SHARED_TRANSFORM = _mistake("shared-transform",
     "a transform for each part of one data set: the last one is that of both",
     "`val_set.dataset = copy.copy(val_set.dataset)` before")

@@ -165,6 +165,7 @@ MEANINGS = {
     "takes_instead": "the loss that fits, by what it is given",
     "layer_of_loss": "the layer of a loss",
     "gives_values": "what an activation returns, in the words of `expects_input`",
+    "gives_range": "the lowest and the highest number that an activation returns",
     "gives_logits": "a layer whose outputs are logits unless an activation follows",
     "is_elementwise_loss": "a loss of elements and targets that broadcast",
     "warns_of_shapes": "a loss in which torch warns of two shapes",

@@ -21,3 +21,5 @@ class DataValues:
     """The largest of whole numbers, such as class labels."""
     columns: tuple[int, ...] = ()
     """The largest of each column of a table of whole numbers."""
+    quantiles: tuple[float, ...] = ()
+    """Elements from the lowest to the highest, evenly spaced among the sorted ones."""

@@ -17,6 +17,9 @@ LARGEST = 1 << 22
 """Elements up to which data are read: a larger array may lie on a disk."""
 MOST_COLUMNS = 64
 """Columns of a table of whole numbers that are looked at one by one."""
+QUANTILES = 33
+SAMPLE = 1 << 13
+"""Elements of a column of which the quantiles are taken."""
 FEWEST = 2
 """Elements from which a tensor counts as data: a single infinity is a start value."""
 
@@ -45,14 +48,32 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
         columns: tuple[int, ...] = ()
         if whole and data.ndim == 2 and data.shape[1] <= MOST_COLUMNS:
             columns = tuple(data.detach().amax(0).tolist())
-        return DataValues(data.numel(), highest=largest, columns=columns)
+        return DataValues(
+            data.numel(),
+            highest=largest,
+            columns=columns,
+            quantiles=_list_quantiles(data) if whole else (),
+        )
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
-    if is_finite and (lowest > 0 or highest < 0):
-        return None
     nans = 0 if is_finite else int(data.isnan().sum())
     infinities = 0 if is_finite else int(data.isinf().sum())
-    zeros = int((data == 0).sum())
-    if not (nans or infinities or zeros):
+    has_zeros = not is_finite or lowest <= 0 <= highest
+    zeros = int((data == 0).sum()) if has_zeros else 0
+    quantiles = _list_quantiles(data) if is_finite else ()
+    if not (nans or infinities or zeros or quantiles):
         return None
-    return DataValues(data.numel(), nans, infinities, zeros)
+    return DataValues(data.numel(), nans, infinities, zeros, quantiles=quantiles)
+
+
+def _list_quantiles(data: torch.Tensor) -> tuple[float, ...]:
+    """Return some elements of a column of numbers from the lowest to the highest; none
+    of what has several columns.
+    """
+    if data.numel() < QUANTILES or data.ndim > 2 or data.shape[1:] not in ((), (1,)):
+        return ()
+    column = data.detach().flatten()
+    ordered = column[:: 1 + column.numel() // SAMPLE].sort().values
+    picks = torch.linspace(0, ordered.numel() - 1, QUANTILES).long()
+    values: list[float] = ordered[picks].tolist()
+    return tuple(values)

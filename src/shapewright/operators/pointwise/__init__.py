@@ -1,5 +1,7 @@
 """Facts of elementwise functions."""
 
+from math import inf
+
 FACTS = {
     "keeps_shape": """
         relu tanh sigmoid exp log abs neg sqrt pow clamp clamp_ mul_ add_ div_ square
@@ -12,6 +14,12 @@ FACTS = {
         "sigmoid": "probabilities", "sigmoid_": "probabilities",
         "logsigmoid": "log-probabilities",
         "relu": "non-negative numbers", "relu_": "non-negative numbers",
+    },
+    "gives_range": {
+        "relu": (0.0, inf), "relu_": (0.0, inf), "relu6": (0.0, 6.0),
+        "softplus": (0.0, inf), "sigmoid": (0.0, 1.0), "sigmoid_": (0.0, 1.0),
+        "hardsigmoid": (0.0, 1.0), "tanh": (-1.0, 1.0), "tanh_": (-1.0, 1.0),
+        "softsign": (-1.0, 1.0), "logsigmoid": (-inf, 0.0),
     },
     "makes_random_features": "sin cos sign sgn gt > heaviside",
     "overwrites_all": "copy_",

@@ -20,6 +20,7 @@ from shapewright.engine.memo import INPLACE
 from shapewright.engine.replacement import replace_attribute
 from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
+from shapewright.runtime.training.label_orders import describe_sorted_labels
 from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class DataFacts:
             if before is not None and before < trained:
                 data_pass.trained += 1
                 self.orders.note_training(batches)
+                if data_pass.trained == 1:
+                    self._look_at_labels(batches, place)
         self.last[id(batches)] = trained
 
     def _look_at_weights(self, loader: Any, place: Place) -> None:
@@ -135,6 +138,12 @@ class DataFacts:
         if count != size and size > 0:
             name = f"{type(loader.dataset).__name__} {count} {size}"
             self.meet("sampler-weights", place, None, name)
+
+    def _look_at_labels(self, batches: Any, place: Place) -> None:
+        """Note a training that reads one class after the other."""
+        words = describe_sorted_labels(self.run.engine, batches) if place[0] else None
+        if words is not None:
+            self.meet("sorted-labels", place, None, words)
 
     def _look_at_workers(self, loader: Any, place: Place) -> None:
         """Note a stream that several workers read, with nothing that divides it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
@@ -195,6 +196,22 @@ def suggest_loader_in_order(
         if word.arg == "shuffle" and place is not None:
             edit = Edit(place[0].span(word.value), "False")
             yield Fix("fits", "`shuffle=False`", (edit,))
+
+
+def suggest_shuffle(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `shuffle=True` for the loader that trains on sorted data."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or get_called_name(call) != "DataLoader":
+            continue
+        words = [word for word in call.keywords if word.arg == "shuffle"]
+        if not words and not any(word.arg is None for word in call.keywords):
+            yield with_keyword(text, call, "shuffle=True")
+        for word in words:
+            if isinstance(word.value, ast.Constant):
+                edit = Edit(text.span(word.value), "True")
+                yield Fix("fits", "`shuffle=True`", (edit,))
 
 
 def suggest_one_seed(

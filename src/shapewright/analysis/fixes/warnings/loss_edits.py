@@ -19,6 +19,7 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_last_name,
     iter_assignments,
@@ -29,6 +30,7 @@ OTHER_LOSSES = values_of("takes_instead")
 """The loss that fits what is given, by the loss that is written."""
 CLASSES = values_of("layer_of_loss")
 """The layer of each loss."""
+RANGES = values_of("gives_range")
 LOGARITHMIC = frozenset(
     name for name, kind in values_of("expects_input").items()
     if kind == "log-probabilities"
@@ -80,6 +82,20 @@ def _suggest_swapped_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix
     yield Fix("fits", f"`{join_lines(f'{written}{rest}{words})')}`", edits)
 
 
+def suggest_without_activation(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to leave out the last activation, where it is written for itself."""
+    place = finding.related[0].span if finding.related else finding.span
+    makers = [
+        op
+        for op in program.trace.ops
+        if op.span == place and op.name.rpartition(".")[2] in RANGES
+    ]
+    if makers:
+        yield from _suggest_without(program, makers[-1])
+
+
 def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
     """Suggest to leave out an activation: a call, or a layer of a container."""
     layer = program.layer(maker)
@@ -90,6 +106,9 @@ def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
             text, call = built
             holder = text.parent(call)
             rows = _get_items(holder)
+            if text.around(call, ast.For, ast.ListComp) is not None:
+                yield from _suggest_without_last(text, call)
+                return
             added = isinstance(holder, ast.Call) and get_called_name(holder)
             if added in ("add_module", "append") and isinstance(holder, ast.Call):
                 statement = text.statement_of(holder)
@@ -102,6 +121,18 @@ def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
                 return
     if text_and_node is not None and layer is None:
         yield from _suggest_argument(*text_and_node)
+
+
+def _suggest_without_last(text: SourceText, layer: ast.Call) -> Iterator[Fix]:
+    """Suggest `*layers[:-1]` where a list of layers ends with one that a loop adds."""
+    holder = text.parent(layer)
+    receiver = get_receiver(holder) if isinstance(holder, ast.Call) else None
+    name = get_last_name(receiver) if receiver is not None else ""
+    scope = text.around(layer, *FUNCTIONS) or text.tree
+    for part in ast.walk(scope) if scope is not None and name else ():
+        if isinstance(part, ast.Starred) and get_last_name(part.value) == name:
+            new = f"{text.written(part.value)}[:-1]"
+            yield Fix("fits", f"`*{new}`", (Edit(text.span(part.value), new),))
 
 
 def _get_items(holder: ast.AST | None) -> list[ast.expr]:

@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_one_permutation,
     suggest_one_seed,
     suggest_own_data_set,
+    suggest_shuffle,
     suggest_swapped_factors,
 )
 from shapewright.analysis.fixes.warnings.dim_edits import (
@@ -54,6 +55,7 @@ from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
+    suggest_without_activation,
 )
 from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_added_noise,
@@ -234,6 +236,7 @@ from shapewright.findings.codes import (
     SHUFFLED_ORDER,
     SINGLE_CLASS,
     SIZE_ATTRIBUTE_SET,
+    SORTED_LABELS,
     STATE_DROPPED,
     STATE_NOT_COPIED,
     STATE_NOT_RESUMED,
@@ -247,6 +250,7 @@ from shapewright.findings.codes import (
     TRAINED_IN_EVAL_MODE,
     UNEQUAL_TRANSFORMS,
     UNMATCHED_STATE_DICT,
+    UNREACHABLE_TARGETS,
     UNRELATED_NOISE,
     UNSCALED_PIXELS,
     UNSHIFTED_TARGET,
@@ -412,5 +416,7 @@ WAYS: dict[str, Suggest] = {
     CENTRED_AXIS: suggest_mean_of_features,
     SHARED_TRANSFORM: suggest_own_data_set,
     SHUFFLED_ORDER: suggest_loader_in_order,
+    SORTED_LABELS: suggest_shuffle,
+    UNREACHABLE_TARGETS: suggest_without_activation,
 }
 """What suggests edits, by the code of a warning."""

@@ -1,0 +1,99 @@
+"""Find last activations whose range the targets are outside of: a `relu` in front of a
+loss whose targets are often negative, a `sigmoid` for prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.value_makers import PASSING, find_value_maker
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import UNREACHABLE_TARGETS, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with, values_of
+from shapewright.record.ops import Fact
+
+REGRESSIONS = operators_with("warns_of_shapes")
+RANGES = values_of("gives_range")
+KEEPING = PASSING | {"to", "float", "double", "stack", "astype"}
+DIFFERENCES = operators_with("subtracts")
+FARTHEST = 24
+"""Calls between data and the loss."""
+LEAST_SHARE = 0.1
+"""Of the targets outside, for a mistake; fewer may be noise."""
+
+
+@looks_for(UNREACHABLE_TARGETS)
+def find_unreachable_targets(scene: HazardContext) -> Iterator[Finding]:
+    """Find losses of predictions that cannot come near many of their targets."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in REGRESSIONS or len(call.op.inputs) != 2:
+            continue
+        prediction, target = call.op.inputs
+        if call.op.span in seen or not prediction.requires_grad or target.requires_grad:
+            continue
+        maker = find_value_maker(scene, prediction)
+        if maker is None or maker.name not in RANGES or maker.op.span is None:
+            continue
+        low, high = RANGES[maker.name]
+        outside = _describe_outside(scene, target, low, high)
+        if not outside:
+            continue
+        seen.add(call.op.span)
+        name = scene.names(call.op)[0].rsplit(" (", 1)[0]
+        bound = f"at least {low:g}"
+        if high != inf:
+            bound = (
+                f"between {low:g} and {high:g}" if low != -inf else f"at most {high:g}"
+            )
+        yield scene.finding(
+            UNREACHABLE_TARGETS,
+            call.op,
+            f"{name} is {bound} by `{maker.name}`, and {outside}: no"
+            " prediction comes near them",
+            (maker.op, "the last activation"),
+        )
+
+
+def _describe_outside(scene: HazardContext, fact: Fact, low: float, high: float) -> str:
+    """Return how many of the targets lie outside of a range, an empty string if few."""
+    for _ in range(FARTHEST):
+        values = scene.program.data_values.get(fact.tensor)
+        if values is not None:
+            return _count_outside(values.quantiles, low, high)
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return ""
+        if _is_centred(scene, maker) and low == 0:
+            return "the targets are centred: about half of them are below 0"
+        is_scaled = maker.name in ("/", "div", "true_divide") and low == 0
+        if maker.name not in KEEPING and not (is_scaled and len(maker.op.inputs) == 2):
+            return ""
+        fact = maker.op.inputs[0]
+    return ""
+
+
+def _count_outside(quantiles: tuple[float, ...], low: float, high: float) -> str:
+    """Return the share of numbers outside of a range in words; markers are none."""
+    below = [value for value in quantiles if value < low]
+    above = [value for value in quantiles if value > high]
+    for values, words in ((below, f"below {low:g}"), (above, f"above {high:g}")):
+        share = len(values) / max(1, len(quantiles))
+        if share >= LEAST_SHARE and len(set(values)) > 1:
+            return f"about {share:.0%} of the targets are {words}".replace("%", " %")
+    return ""
+
+
+def _is_centred(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call subtracts the mean of a tensor from it."""
+    if call.name not in DIFFERENCES or len(call.op.inputs) != 2:
+        return False
+    mean = scene.maker(call.op.inputs[1])
+    return (
+        mean is not None
+        and mean.name == "mean"
+        and mean.op.inputs[0].tensor == call.op.inputs[0].tensor
+    )

@@ -1,0 +1,120 @@
+"""Trainings whose loader reads the samples in the order in which they are stored, one
+class after the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import ConcatDataset, SequentialSampler, Subset, TensorDataset
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+LABELS = re.compile(r"_*(ys?|(all_)?(labels?|targets?|class(es)?|cls|tags?)(_ids?)?)")
+"""Names of attributes and columns that hold the label of each sample."""
+ITEMS = re.compile(r"_*(samples|items|files|data|records|pairs|entries|imgs|images)")
+"""Names of attributes that hold a tuple for each sample, its label last."""
+WHOLE = frozenset({"int64", "int32", "int16", "int8", "uint8", "bool"})
+MOST_SAMPLES = 1 << 18
+MOST_CLASSES = 200
+FEWEST_SAMPLES = 2
+"""Samples of a batch, at least, for one class in it to say anything."""
+DEEPEST = 4
+"""Data sets within data sets that are looked into."""
+
+
+def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
+    """Return `batches of one class, batches, classes` of a pass over a loader without
+    `shuffle` whose data set lies sorted by its labels; else None.
+    """
+    loader, plan = batches.loader, batches.plan
+    inner = getattr(loader.batch_sampler, "sampler", None)
+    if not isinstance(inner, SequentialSampler):
+        return None
+    if not all(isinstance(picks, list | tuple) for picks in plan):
+        return None
+    labels = _list_labels(engine, loader.dataset)
+    if labels is None or not 1 < len(set(labels)) <= MOST_CLASSES:
+        return None
+    runs = 1 + sum(label != after for label, after in itertools.pairwise(labels))
+    classes = len(set(labels))
+    if runs != classes:
+        return None
+    single = sum(
+        len(picks) >= FEWEST_SAMPLES and len({labels[pick] for pick in picks}) == 1
+        for picks in plan
+    )
+    if 2 * single < len(plan) or single < classes:
+        return None
+    return f"{single} {len(plan)} {classes}"
+
+
+def _list_labels(engine: Engine, dataset: Any, depth: int = 0) -> list[Any] | None:
+    """Return the label of each sample of a data set, where they are known."""
+    if depth > DEEPEST:
+        return None
+    if isinstance(dataset, Subset):
+        whole = _list_labels(engine, dataset.dataset, depth + 1)
+        picks = _read_labels(engine, dataset.indices)
+        if whole is None or picks is None:
+            return None
+        return [whole[pick] for pick in picks]
+    if isinstance(dataset, ConcatDataset):
+        parts = [_list_labels(engine, part, depth + 1) for part in dataset.datasets]
+        known = [part for part in parts if part is not None]
+        whole = list(itertools.chain.from_iterable(known))
+        return whole if len(known) == len(parts) else None
+    if isinstance(dataset, TensorDataset):
+        return _read_labels(engine, dataset.tensors[-1])
+    try:
+        size = len(dataset)
+    except Exception:  # the program's `__len__`
+        return None
+    for values in _list_candidates(dataset):
+        labels = _read_labels(engine, values)
+        if labels is not None and len(labels) == size:
+            return labels
+    return None
+
+
+def _list_candidates(dataset: Any) -> list[Any]:
+    """Return what a data set holds under the name of labels."""
+    held: dict[str, Any] = dict(getattr(dataset, "__dict__", {}))
+    named = [value for name, value in held.items() if LABELS.fullmatch(name)]
+    for value in held.values():
+        columns = getattr(value, "columns", None)
+        if columns is not None and hasattr(value, "iloc"):
+            names = [name for name in columns if LABELS.fullmatch(str(name).lower())]
+            named += [value[name].tolist() for name in names]
+    for name, value in held.items():
+        items = value if ITEMS.fullmatch(name) and isinstance(value, list) else []
+        if items and all(isinstance(i, tuple) and len(i) > 1 for i in items):
+            named.append([item[-1] for item in items])
+    return named
+
+
+def _read_labels(engine: Engine, values: Any) -> list[Any] | None:
+    """Return the known whole numbers or texts of a vector, or None."""
+    if isinstance(values, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            info = engine.info(values)
+            storage, meta = info.storage, info.meta
+            is_known = storage.known and not storage.assumed
+            is_vector = len(meta.shape) == 1 and meta.dtype in WHOLE
+            if not is_known or not is_vector or meta.shape[0] > MOST_SAMPLES:
+                return None
+            numbers: list[Any] = engine.value_of(values).tolist()
+            return numbers
+    if hasattr(values, "tolist") and getattr(values, "ndim", 1) == 1:
+        values = values.tolist()
+    is_vector = isinstance(values, Sequence) and not isinstance(values, str)
+    if not is_vector or len(values) > MOST_SAMPLES:
+        return None
+    if not all(isinstance(value, int | str) for value in values):
+        return None
+    return list(values)

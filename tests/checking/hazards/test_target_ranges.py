@@ -1,0 +1,114 @@
+"""Last activations whose range the targets are outside of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import numpy as np
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+rng = np.random.default_rng(0)
+spread = torch.tensor(rng.normal(0, 1, (60, 1)), dtype=torch.float32)
+prices = torch.tensor(rng.uniform(100, 900, 60), dtype=torch.float32)
+x = torch.randn(60, 4)
+
+def fit(net, y):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(2):
+        for i in range(0, 60, 20):
+            optimizer.zero_grad()
+            loss = F.mse_loss(net(x[i:i + 20]), y[i:i + 20])
+            loss.backward()
+            optimizer.step()
+"""
+WRONG = {
+    "relu": (
+        "fit(nn.Sequential(nn.Linear(4, 1), nn.ReLU()), spread)",
+        "below 0",
+        "without `nn.ReLU()`",
+    ),
+    "tanh": (
+        "fit(nn.Sequential(nn.Linear(4, 1), nn.Tanh(), nn.Flatten(0)), prices)",
+        "above 1",
+        "without `nn.Tanh()`",
+    ),
+    "a function": (
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return torch.sigmoid(self.head(x)).squeeze(1)
+
+fit(Net(), prices)
+""",
+        "above 1",
+        "`self.head(x)`",
+    ),
+    "a layer that a loop adds": (
+        """\
+layers, widths = [], [4, 8, 1]
+def build():
+    layers = []
+    for a, b in zip(widths, widths[1:]):
+        layers.append(nn.Linear(a, b))
+        layers.append(nn.ReLU())
+    return nn.Sequential(*layers)
+fit(build(), spread)
+""",
+        "below 0",
+        "`*layers[:-1]`",
+    ),
+    "centred": (
+        """\
+sums = x.sum(1, keepdim=True)
+fit(nn.Sequential(nn.Linear(4, 1), nn.Softplus()), (sums - sums.mean()) / sums.std())
+""",
+        "centred",
+        "without `nn.Softplus()`",
+    ),
+}
+RIGHT = {
+    "linear": "fit(nn.Linear(4, 1), spread)",
+    "in the range": "fit(nn.Sequential(nn.Linear(4, 1), nn.ReLU()), prices[:, None])",
+    "scaled": """\
+class Net(nn.Linear):
+    def forward(self, x):
+        return 900 * torch.sigmoid(super().forward(x)).squeeze(1)
+fit(Net(4, 1), prices)
+""",
+    "a marker": """\
+y = np.where(rng.random((60, 1)) < 0.3, -1, rng.random((60, 1)))
+fit(nn.Sequential(nn.Linear(4, 1), nn.Sigmoid()), torch.tensor(y).float())
+""",
+    "a little noise": """\
+y = torch.tensor(rng.random((60, 1)) * 1.04 - 0.02).float()
+fit(nn.Sequential(nn.Linear(4, 1), nn.Sigmoid()), y)
+""",
+    "unknown": "fit(nn.Sequential(nn.Linear(4, 1), nn.ReLU()), torch.rand(60, 1))",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_targets_out_of_reach_are_found(name: str, tmp_path: Path) -> None:
+    text, words, fix = WRONG[name]
+    report = rehearsed(tmp_path, SCRIPT + text)
+    (finding,) = report.findings
+    assert finding.code == "unreachable-targets"
+    assert words in finding.message
+    assert finding.fixes[0].message == fix
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_targets_within_reach_are_quiet(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT + RIGHT[name])
+    assert [finding.code for finding in report.findings] == []
