@@ -25,6 +25,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 120
+ALONE = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+"""One thread; the package compiled once, as it is where it is installed."""
 
 
 def ask(
@@ -42,7 +44,7 @@ def ask(
         (copy / "label.toml").unlink()
         words = shlex.split(command)
         formatted = [words[0], "--format", "json", *words[1:]]
-        env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+        env = {**os.environ, "PYTHONPATH": source, **ALONE}
         began = time.perf_counter()
         try:
             done = subprocess.run(
@@ -81,7 +83,7 @@ def explain(folder: Path, label: dict, source: str) -> str:
         first = "".join(f"{row}\n" for row in future)
         head = f"{first}import shapewright as sw\nwith sw.explaining():\n    pass\n"
         (copy / "program.py").write_text(head + "\n".join(rows) + "\n")
-        env = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+        env = {**os.environ, "PYTHONPATH": source, **ALONE}
         given = (
             words[words.index("program.py") :]
             if words[0] == "rehearse"
