@@ -63,6 +63,7 @@ def predict(loader):
 
 
 rows = Rows()
+names = ["a", "b", "c"]
 """
 FIT = "fit(DataLoader(TensorDataset(inputs, labels), 10))"
 SPLIT = "first, second = random_split(rows, [30, 10])"
@@ -135,12 +136,25 @@ WRONG = {
         "    return (found == labels).float().mean()\n\n\n"
         "loader = DataLoader(rows, 10, shuffle=True)\nfound = collect(loader)\n"
         "print(score(found, rows.targets))"),
+    "a name of the tensors": ("shuffled-order",
+        FIT + "\nloader = DataLoader(TensorDataset(inputs, labels), 10, shuffle=True)\n"
+        "kept = []\nfor x, _ in loader:\n    kept.extend(model(x).argmax(1).tolist())\n"
+        "rows = list(zip(labels, [names[k] for k in kept]))"),
     "compared truths": ("shuffled-order",
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\nkept = []\n"
         "for x, _ in loader:\n    kept.extend(model(x).argmax(1).tolist())\n"
         "right = (torch.tensor(kept) == loader.dataset.targets).sum()"),
 }  # fmt: skip
 RIGHT = {
+    "a name of the tensors in order":
+        FIT + "\nloader = DataLoader(TensorDataset(inputs, labels), 10)\n"
+        "kept = []\nfor x, _ in loader:\n    kept.extend(model(x).argmax(1).tolist())\n"
+        "rows = list(zip(labels, kept))",
+    "a name of the tensors that is one of a batch, too":
+        FIT + "\nloader = DataLoader(TensorDataset(inputs, labels), 10, shuffle=True)\n"
+        "for x, labels in loader:\n    kept = []\n"
+        "    kept.extend(model(x).argmax(1).tolist())\n"
+        "    rows = list(zip(labels, kept))",
     "joined in order":
         TRAIN + "def collect(loader):\n"
         "    return torch.cat([model(x).argmax(1) for x, _ in loader])\n\n\n"

@@ -20,6 +20,13 @@ net = nn.Linear(6, 3)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 x = torch.randn(90, 6)
 
+def score(data):
+    right = 0
+    with torch.no_grad():
+        for inputs, labels in DataLoader(data, 10):
+            right += (net.eval()(inputs).argmax(1) == labels).sum().item()
+    return right / len(data)
+
 class Rows(Dataset):
     def __init__(self, **held):
         vars(self).update(held)
@@ -76,6 +83,79 @@ fit(DataLoader(Subset(data, [i % 3 * 30 + i // 3 for i in range(90)]), 10))
 }
 
 
+CUT = {
+    "a list of files": (
+        """\
+files = sorted(f"{k}/{i}.png" for k in "abc" for i in range(30))
+class Images(Rows):
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        return torch.randn(6), "abc".index(self.files[index][0])
+train, test = files[:60], files[60:]
+fit(DataLoader(Images(files=train), 10, shuffle=True))
+score(Images(files=test))
+""",
+        "class 2 alone",
+        "`random.shuffle(files)` before the cut",
+    ),
+    "tensors": (
+        """\
+y = torch.tensor(np.repeat(np.arange(4), 30) % 3 * 2)
+x = torch.cat([x, x[:30]])
+n = 60
+net = nn.Linear(6, 6)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+fit(DataLoader(TensorDataset(x[30:90], y[30:90]), 10, shuffle=True))
+score(TensorDataset(x[:30], y[:30]))
+""",
+        "class 0 alone",
+        "",
+    ),
+    "two classes of four": (
+        """\
+x, y = torch.randn(80, 6), torch.arange(4).repeat_interleave(20)
+net = nn.Linear(6, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+train, test = TensorDataset(x[:40], y[:40]), TensorDataset(x[40:], y[40:])
+fit(DataLoader(train, 10, shuffle=True))
+score(test)
+""",
+        "classes 2, 3",
+        "`x, y = x[order], y[order]` before the cut",
+    ),
+}
+WHOLE = {
+    "a shuffled list": CUT["a list of files"][0].replace(
+        "train, test", "np.random.default_rng(0).shuffle(files)\ntrain, test"
+    ),
+    "each class by itself": """\
+y = torch.arange(3).repeat_interleave(30)
+fit(DataLoader(TensorDataset(x, y), 10, shuffle=True))
+for k in range(3):
+    score(TensorDataset(x[y == k], y[y == k]))
+""",
+    "groups beside the labels": """\
+rows = [(torch.randn(6), i % 3, i // 30) for i in range(90)]
+def fit_rows(loader):
+    for inputs, labels, _ in loader:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(inputs), labels).backward()
+        optimizer.step()
+fit_rows(DataLoader(rows[:60], 10, shuffle=True))
+with torch.no_grad():
+    for inputs, labels, _ in DataLoader(rows[60:], 10):
+        (net.eval()(inputs).argmax(1) == labels).sum().item()
+""",
+    "a few samples": """\
+y = torch.arange(3).repeat_interleave(30)
+fit(DataLoader(TensorDataset(x[:84], y[:84]), 10, shuffle=True))
+score(TensorDataset(x[84:], y[84:]))
+""",
+}
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_sorted_data_are_found(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT + WRONG[name])
@@ -87,4 +167,20 @@ def test_sorted_data_are_found(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_looks_alike_is_right(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT + RIGHT[name])
+    assert [finding.code for finding in report.findings] == []
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_cut_of_sorted_data_is_found(name: str, tmp_path: Path) -> None:
+    text, words, fix = CUT[name]
+    report = rehearsed(tmp_path, SCRIPT + text)
+    (finding,) = report.findings
+    assert finding.code == "split-by-class"
+    assert words in finding.message
+    assert [each.message for each in finding.fixes[:1]] == ([fix] if fix else [])
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_parts_of_all_classes_are_right(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT + WHOLE[name])
     assert [finding.code for finding in report.findings] == []

@@ -750,6 +750,9 @@ EPOCH_NOT_SET = _mistake("epoch-not-set",
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")
+SPLIT_BY_CLASS = _mistake("split-by-class",
+    "data that were cut into parts while they lay sorted: other classes are evaluated",
+    "a shuffle, or a stratified split, before the data are cut")
 SHARED_TRANSFORM = _mistake("shared-transform",
     "a transform for each part of one data set: the last one is that of both",
     "`val_set.dataset = copy.copy(val_set.dataset)` before")

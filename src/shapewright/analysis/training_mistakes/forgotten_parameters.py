@@ -201,12 +201,15 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             yield _report_idle_steps(scene, group)
         if group.stepped is None or not group.never:
             continue
+        idle = [path for path in group.never if not _is_constant_bias(scene, path)]
+        if not idle:
+            continue
         by_layer: dict[str, list[str]] = {}
-        for path in group.never:
+        for path in idle:
             by_layer.setdefault(path.rpartition(".")[0], []).append(path)
         layers = list(by_layer)
-        many = len(group.never)
-        first = scene.built(group.never[0])
+        many = len(idle)
+        first = scene.built(idle[0])
         optimizer = scene.span(group.built, group.name)
         whole = many == group.parameters
         if whole and any(find_cleared_by_hand(scene)):
@@ -238,6 +241,16 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             *([uncalled] if whole and uncalled is not None else ()),
             module=layers[0],
         )
+
+
+def _is_constant_bias(scene: RehearsalContext, path: str) -> bool:
+    """Return whether a parameter is a bias beside losses of derivatives, in which what
+    a last layer adds is gone.
+    """
+    return path.rpartition(".")[2] == "bias" and any(
+        op.name.rpartition(".")[2] == "grad" and dict(op.arguments).get("create_graph")
+        for op in scene.program.trace.ops
+    )
 
 
 def _find_block_around(

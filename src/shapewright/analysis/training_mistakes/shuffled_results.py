@@ -18,7 +18,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import SHUFFLED_ORDER, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
@@ -45,10 +45,14 @@ METRICS = ("_score", "_error", "confusion_matrix", "classification_report", "roc
 
 @dataclass(frozen=True, slots=True)
 class _Loader:
-    """How the text calls a loader and its data set."""
+    """How the text calls a loader and its data set; `tensors` are what the data set is
+    made of, `tables` what these are computed from.
+    """
 
     names: frozenset[str]
     dataset: str
+    tensors: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
 
 
 @looks_for(SHUFFLED_ORDER)
@@ -150,8 +154,42 @@ def _find_loader(scene: RehearsalContext, place: tuple[str, int]) -> _Loader | N
             return None
         names = frozenset(text.written(target) for target in statement.targets)
         whole = get_dotted_name(dataset) if dataset is not None else ""
-        return _Loader(names, whole)
+        return _Loader(names, whole, *_find_sources(text, dataset))
     return None
+
+
+def _find_sources(
+    text: SourceText, dataset: ast.expr | None
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the tensors of a `TensorDataset`, and of the tables that
+    these are computed from: `x`, `frame` of `x = torch.tensor(frame[names].values)`.
+    """
+    values = [dataset] if dataset is not None else []
+    if isinstance(dataset, ast.Name):
+        values = list(find_defining(text, dataset.id))
+    looped = {
+        name
+        for node in text.nodes
+        if isinstance(node, ast.For | ast.comprehension)
+        for name in collect_names(node.target)
+    }
+    tensors = frozenset(
+        argument.id
+        for value in values
+        if isinstance(value, ast.Call) and get_called_name(value) == "TensorDataset"
+        for argument in value.args
+        if isinstance(argument, ast.Name) and argument.id not in looped
+    )
+    tables = {
+        part.value.id
+        for tensor in tensors
+        for value in find_defining(text, tensor)
+        for part in ast.walk(value)
+        if isinstance(part, ast.Subscript | ast.Attribute)
+        and isinstance(part.value, ast.Name)
+        and get_called_name(value) in SAME_ORDER
+    }
+    return tensors, frozenset(tables)
 
 
 def _find_built_loader(
@@ -297,6 +335,13 @@ def _is_in_order(value: ast.expr, kept: set[str]) -> bool:
     """Return whether an expression has the rows of a collection in the same order."""
     if isinstance(value, ast.Name):
         return value.id in kept
+    if isinstance(value, ast.ListComp):
+        rows = value.generators[0]
+        return (
+            len(value.generators) == 1
+            and not rows.ifs
+            and (_is_in_order(rows.iter, kept))
+        )
     if isinstance(value, ast.Call):
         if get_called_name(value) not in SAME_ORDER:
             return False
@@ -380,6 +425,10 @@ def _is_of_data_set(node: ast.expr, loader: _Loader) -> bool:
             return False
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         node = node.value
+        if isinstance(node, ast.Name) and node.id in loader.tables:
+            return True
+    if isinstance(node, ast.Name) and node.id in loader.tensors:
+        return True
     written = get_dotted_name(node)
     if WITHOUT_ORDER.search(written.rpartition(".")[2]):
         return False

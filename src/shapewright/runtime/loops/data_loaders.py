@@ -133,7 +133,7 @@ class _Batches(LoaderPass):
         finally:
             self.stage.making -= 1
         self.at = index + 1
-        self.stage.facts.data.note_batch(self, self.place, self.stage.trained)
+        self.stage.facts.data.note_batch(self, batch, self.place, self.stage.trained)
         self.stage.fetched.append(self)
         self.stage.made.append((began, len(events)))
         self.tell(batch)

@@ -20,7 +20,11 @@ from shapewright.engine.memo import INPLACE
 from shapewright.engine.replacement import replace_attribute
 from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
-from shapewright.runtime.training.label_orders import describe_sorted_labels
+from shapewright.runtime.training.label_orders import (
+    SeenLabels,
+    describe_sorted_labels,
+    is_in_order,
+)
 from shapewright.runtime.training.story import get_site_line
 
 if TYPE_CHECKING:
@@ -58,6 +62,8 @@ class _Pass:
         self.place = place
         self.plan = batches.plan  # the indices of each batch
         self.trained = 0
+        self.labels = SeenLabels()
+        self.is_in_order = is_in_order(batches.loader)
 
 
 class DataFacts:
@@ -105,10 +111,11 @@ class DataFacts:
             self._look_at_weights(batches.loader, place)
             self._look_at_workers(batches.loader, place)
 
-    def note_batch(self, batches: Any, place: Place, trained: int) -> None:
+    def note_batch(self, batches: Any, batch: Any, place: Place, trained: int) -> None:
         """Note a batch of a pass; `trained` counts backward passes and steps so far."""
         data_pass = self.passes.get((id(batches.dataset), place))
         if data_pass is not None:
+            data_pass.labels.add(self.run.engine, batch, batches.length)
             before = self.last.get(id(batches))
             if before is not None and before < trained:
                 data_pass.trained += 1
@@ -193,6 +200,7 @@ class DataFacts:
 
     def look_at_splits(self) -> None:
         """Note loaders that train on a whole data set, with what another evaluates."""
+        self._look_at_classes()
         trained = [data for data in self.passes.values() if data.trained]
         read = {
             id(data.dataset): data for data in self.passes.values() if not data.trained
@@ -211,6 +219,24 @@ class DataFacts:
                     if unused and common:
                         name = f"{part.number} {common} {held.size}"
                         self.meet("whole-set", data.place, part.place, name)
+
+    def _look_at_classes(self) -> None:
+        """Note trainings of one class after the other, and evaluations of other classes
+        than were trained.
+        """
+        passes = list(self.passes.values())
+        trained = [data for data in passes if data.trained and data.place[0]]
+        for data in trained:
+            words = data.labels.describe_order() if data.is_in_order else None
+            if words is not None:
+                self.meet("sorted-batches", data.place, None, words)
+        others = [data for data in passes if not data.trained and data.place[0]]
+        if len(trained) != 1 or len({id(data.dataset) for data in others}) != 1:
+            return
+        (whole,), part = trained, others[0]
+        if part.dataset is not whole.dataset and part.labels.lacks(whole.labels):
+            classes = ",".join(map(str, sorted(part.labels.classes)))
+            self.meet("other-classes", part.place, whole.place, classes)
 
 
 def _find_written_items(

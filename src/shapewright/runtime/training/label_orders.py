@@ -1,5 +1,5 @@
-"""Trainings whose loader reads the samples in the order in which they are stored, one
-class after the other.
+"""Labels of the samples that a program trains on and of those that it evaluates: data
+that lie one class after the other, read in that order or cut into two parts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import ConcatDataset, SequentialSampler, Subset, TensorDataset
 
+from shapewright.engine import nests
+
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
@@ -22,10 +24,67 @@ ITEMS = re.compile(r"_*(samples|items|files|data|records|pairs|entries|imgs|imag
 WHOLE = frozenset({"int64", "int32", "int16", "int8", "uint8", "bool"})
 MOST_SAMPLES = 1 << 18
 MOST_CLASSES = 200
+MOST_BATCHES = 64
+LEAST_BATCHES = 3
+FEWEST = 4
+"""Samples of each batch, at least, for one class in all of them to be no chance."""
+LEAST_SAMPLES = 16
+"""Samples of a part, at least, for the classes in it to say anything."""
 FEWEST_SAMPLES = 2
 """Samples of a batch, at least, for one class in it to say anything."""
 DEEPEST = 4
 """Data sets within data sets that are looked into."""
+
+
+class SeenLabels:
+    """The labels of the batches of a pass over a loader."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.is_known = True
+
+    def add(self, engine: Engine, batch: Any, length: int) -> None:
+        """Note the labels of a batch: the only vector of whole numbers in it."""
+        known = [_read_labels(engine, t) for t in nests.collect_tensors((batch,))]
+        vectors = [labels for labels in known if labels is not None]
+        self.is_known &= len(vectors) == 1 and len(vectors[0]) == length
+        if self.is_known and len(self.batches) < MOST_BATCHES:
+            self.batches += vectors
+
+    @property
+    def classes(self) -> frozenset[int]:
+        """Return the classes of all batches, empty where some are not known."""
+        if not self.is_known:
+            return frozenset()
+        return frozenset(itertools.chain.from_iterable(self.batches))
+
+    @property
+    def samples(self) -> int:
+        """Return the number of samples."""
+        return sum(map(len, self.batches))
+
+    def describe_order(self) -> str | None:
+        """Return how many classes there were where each batch holds one, else None."""
+        is_single = all(
+            len(labels) >= FEWEST and len({*labels}) == 1 for labels in self.batches
+        )
+        if not self.is_known or not is_single or len(self.batches) < LEAST_BATCHES:
+            return None
+        return (
+            f"{len(self.batches)} {len(self.classes)}"
+            if len(self.classes) > 1
+            else None
+        )
+
+    def lacks(self, trained: SeenLabels) -> bool:
+        """Return whether these are of other classes than those of the training, or of
+        one of them alone.
+        """
+        if self.samples < LEAST_SAMPLES or trained.samples < LEAST_SAMPLES:
+            return False
+        if len(trained.classes) < 2 or not self.classes:
+            return False
+        return len(self.classes) == 1 or not self.classes & trained.classes
 
 
 def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
@@ -33,8 +92,7 @@ def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
     `shuffle` whose data set lies sorted by its labels; else None.
     """
     loader, plan = batches.loader, batches.plan
-    inner = getattr(loader.batch_sampler, "sampler", None)
-    if not isinstance(inner, SequentialSampler):
+    if not is_in_order(loader):
         return None
     if not all(isinstance(picks, list | tuple) for picks in plan):
         return None
@@ -52,6 +110,12 @@ def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
     if 2 * single < len(plan) or single < classes:
         return None
     return f"{single} {len(plan)} {classes}"
+
+
+def is_in_order(loader: Any) -> bool:
+    """Return whether a loader reads the samples as they are stored."""
+    inner = getattr(loader.batch_sampler, "sampler", None)
+    return isinstance(inner, SequentialSampler)
 
 
 def _list_labels(engine: Engine, dataset: Any, depth: int = 0) -> list[Any] | None:
@@ -105,11 +169,12 @@ def _read_labels(engine: Engine, values: Any) -> list[Any] | None:
             info = engine.info(values)
             storage, meta = info.storage, info.meta
             is_known = storage.known and not storage.assumed
-            is_vector = len(meta.shape) == 1 and meta.dtype in WHOLE
-            if not is_known or not is_vector or meta.shape[0] > MOST_SAMPLES:
+            is_vector = len(meta.shape) == 1 and meta.shape[0] <= MOST_SAMPLES
+            if not is_known or not is_vector:
                 return None
             numbers: list[Any] = engine.value_of(values).tolist()
-            return numbers
+            is_label = meta.dtype in WHOLE or set(numbers) <= {0, 1}
+            return [int(number) for number in numbers] if is_label else None
     if hasattr(values, "tolist") and getattr(values, "ndim", 1) == 1:
         values = values.tolist()
     is_vector = isinstance(values, Sequence) and not isinstance(values, str)

@@ -102,6 +102,7 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_rows_for_samples,
     suggest_tied_weight,
 )
+from shapewright.analysis.fixes.warnings.split_edits import suggest_shuffled_data
 from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_earlier_clipping,
     suggest_frozen_mode,
@@ -237,6 +238,7 @@ from shapewright.findings.codes import (
     SINGLE_CLASS,
     SIZE_ATTRIBUTE_SET,
     SORTED_LABELS,
+    SPLIT_BY_CLASS,
     STATE_DROPPED,
     STATE_NOT_COPIED,
     STATE_NOT_RESUMED,
@@ -417,6 +419,7 @@ WAYS: dict[str, Suggest] = {
     SHARED_TRANSFORM: suggest_own_data_set,
     SHUFFLED_ORDER: suggest_loader_in_order,
     SORTED_LABELS: suggest_shuffle,
+    SPLIT_BY_CLASS: suggest_shuffled_data,
     UNREACHABLE_TARGETS: suggest_without_activation,
 }
 """What suggests edits, by the code of a warning."""

@@ -1,0 +1,100 @@
+"""Edits for data that are cut into parts while they lie sorted."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+
+LISTS = frozenset({"sorted", "list", "listdir", "glob", "rglob", "walk"})
+TENSORS = operators_with("takes_program_data", "joins_tensors", "is_factory")
+
+
+def suggest_shuffled_data(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `random.shuffle(files)` before a list is cut, or one permutation of all
+    tensors before these are.
+    """
+    cuts = _list_cuts(text)
+    if not cuts:
+        return
+    scope = text.around(cuts[0], *FUNCTIONS)
+    cuts = [cut for cut in cuts if text.around(cut, *FUNCTIONS) is scope]
+    names = list(dict.fromkeys(text.written(cut.value) for cut in cuts))
+    kinds = {_get_kind(text, name) for name in names} - {""}
+    first = text.statement_of(cuts[0])
+    if kinds == {"list"} and len(names) == 1:
+        new = f"random.shuffle({names[0]})"
+        edits = [write_before(text, first, new)]
+        if "random" not in _list_imported(text):
+            edits.append(_import_at_top(text, "random"))
+        yield Fix("fits", f"`{new}` before the cut", tuple(edits))
+    elif kinds == {"tensor"}:
+        picked = ", ".join(f"{name}[order]" for name in names)
+        lines = f"order = torch.randperm(len({names[0]}))"
+        indent = " " * first.col_offset
+        new = f"{lines}\n{indent}{', '.join(names)} = {picked}"
+        edit = write_before(text, first, new)
+        yield Fix("fits", f"`{', '.join(names)} = {picked}` before the cut", (edit,))
+
+
+def _list_cuts(text: SourceText) -> list[ast.Subscript]:
+    """Return the first parts of names that are cut in two: `x[:n]` beside `x[n:]`."""
+    slices = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and isinstance(node.slice, ast.Slice)
+        and node.slice.step is None
+    ]
+    rests = {
+        (text.written(part.value), text.written(part.slice.lower))
+        for part in slices
+        if isinstance(part.slice, ast.Slice)
+        and part.slice.lower is not None
+        and part.slice.upper is None
+    }
+    return [
+        part
+        for part in slices
+        if isinstance(part.slice, ast.Slice)
+        and part.slice.lower is None
+        and part.slice.upper is not None
+        and (text.written(part.value), text.written(part.slice.upper)) in rests
+    ]
+
+
+def _get_kind(text: SourceText, name: str) -> str:
+    """Return whether a name is assigned a list or a tensor, as far as its calls say."""
+    for value in find_defining(text, name):
+        is_display = isinstance(value, ast.List | ast.ListComp)
+        if is_display or get_called_name(value) in LISTS:
+            return "list"
+        if TENSORS & {get_called_name(part) for part in ast.walk(value)}:
+            return "tensor"
+    return ""
+
+
+def _list_imported(text: SourceText) -> set[str]:
+    """Return the modules that a program imports by their own names."""
+    return {
+        alias.name
+        for node in text.nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.asname is None
+    }
+
+
+def _import_at_top(text: SourceText, module: str) -> Edit:
+    """Return the edit that imports a module before the first import."""
+    first = next(n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom))
+    return write_before(text, first, f"import {module}")
