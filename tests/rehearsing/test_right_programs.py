@@ -19,6 +19,45 @@ data = TensorDataset(torch.randn(24, 6), torch.randint(3, (24,)))
 loader = DataLoader(data, batch_size=8)
 """
 RIGHT = {
+    "a loss that is a demonstration, before a training": """
+        net = nn.Linear(6, 3)
+        def show(logits):
+            F.cross_entropy(logits, torch.tensor([0, 1])).backward()
+            return logits.grad
+
+        show(torch.rand(2, 3, requires_grad=True))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            optimizer.step()
+    """,
+    "gradients that a function ranks weights by": """
+        net = nn.Linear(6, 3)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            optimizer.step()
+
+        def rank(x, y):
+            net.zero_grad()
+            F.cross_entropy(net(x), y).backward()
+            return (net.weight.grad * net.weight).abs().argmax()
+
+        x, y = next(iter(loader))
+        rank(x, y), rank(x, y), rank(x, y)
+    """,
+    "an energy of which only the derivative is fitted": """
+        energy = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(energy.parameters(), lr=0.1)
+        for x, y in loader:
+            x = x.clone().requires_grad_(True)
+            (slope,) = torch.autograd.grad(energy(x).sum(), x, create_graph=True)
+            optimizer.zero_grad()
+            F.mse_loss(slope, torch.zeros_like(slope)).backward()
+            optimizer.step()
+    """,
     "a table that is handed in, beside a function that draws weights": """
         def draw(rows):
             weight = torch.empty(rows, 6)

@@ -23,6 +23,8 @@ from shapewright.program.syntax_nodes import (
 
 SPARSE = re.compile(r"(\w+) does not support sparse gradients")
 TEXTS = re.compile(r"not supported between instances of '(?:float|int)' and 'str'")
+LAYERS = frozenset({"Linear", "LSTM", "GRU", "Conv2d", "Transformer", "Embedding"})
+NO_ITERABLE = re.compile(r"'(\w+)' object is not iterable")
 NO_METRIC = re.compile(r"step\(\) missing 1 required positional argument: 'metrics'")
 YAML_TEXT = re.compile(r"^\s*[\w-]+:\s+((\d+)([eE][-+]?\d+))\s*$")
 """A line of YAML 1.1 whose number is a text, since it has no decimal point."""
@@ -42,11 +44,39 @@ def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | No
         return _explain_sparse(program, sparse.group(1))
     if TEXTS.search(messages):
         return _explain_texts(program, text, node)
+    if NO_ITERABLE.search(messages):
+        return _explain_module(program, text, node, messages)
     if NO_METRIC.search(messages):
         return _explain_metric(text, node)
     if "unscale_() has already been called" in messages:
         return _explain_unscaling(text, node)
     return None
+
+
+def _explain_module(
+    program: Program, text: SourceText, node: ast.AST, messages: str
+) -> Explanation | None:
+    """Explain `SGD(model, lr=0.1)`: an optimizer takes the parameters."""
+    refused = NO_ITERABLE.search(messages)
+    call = node if isinstance(node, ast.Call) else text.around(node, ast.Call)
+    if refused is None or not isinstance(call, ast.Call) or not call.args:
+        return None
+    bases = [
+        ast.unparse(base)
+        for own in program.own_texts()
+        for _, kind in own.definitions(refused[1])
+        for base in getattr(kind, "bases", [])
+    ]
+    is_module = any("Module" in base for base in bases)
+    if not (is_module or refused[1] in LAYERS):
+        return None
+    if not any(word.arg == "lr" for word in call.keywords):
+        return None
+    name = text.written(call.args[0])
+    message = f"`{name}` is a module, and an optimizer takes its parameters"
+    new = f"{name}.parameters()"
+    edit = Edit(text.span(call.args[0]), new)
+    return Explanation(message, (), (Fix("fits", f"`{new}`", (edit,)),))
 
 
 # -- sparse gradients ------------------------------------------------------------------

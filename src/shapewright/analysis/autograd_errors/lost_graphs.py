@@ -20,6 +20,7 @@ from shapewright.record.ops import Op
 
 FOLLOWED = 400
 """Calls that are followed back from a loss."""
+DRAWS = operators_with("is_random") & operators_with("is_sized_factory")
 INDICES = operators_with("returns_indices")
 DETACHING = operators_with("leaves_graph") - {"cpu"}
 COPIES = operators_with("takes_program_data")
@@ -77,7 +78,21 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
         cut = _describe_numbers(history, op)
         if cut is not None:
             return cut
+    for op in made_anew:
+        cut = _describe_draw(history, op)
+        if cut is not None:
+            return cut
     return None
+
+
+def _describe_draw(history: History, op: Op) -> _GraphEnd | None:
+    """Describe random numbers that stand in the place of what a model computes."""
+    if op.name.rpartition(".")[2] not in DRAWS or history.program.node(op.span) is None:
+        return None
+    if not op.outputs[0].dtype.startswith(("float", "bfloat")):
+        return None
+    reason = f"{_write_call(history, op)} draws numbers that require no gradient"
+    return _GraphEnd(op, reason, "no parameter is part of this")
 
 
 def _describe_cut(history: History, op: Op) -> _GraphEnd:

@@ -12,7 +12,10 @@ from math import prod
 from typing import Any
 
 from shapewright.analysis.explanations import iter_both_sides
-from shapewright.analysis.fixes.expanded_operands import suggest_joined_dim
+from shapewright.analysis.fixes.expanded_operands import (
+    suggest_dim_where_made,
+    suggest_joined_dim,
+)
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.layer_kinds import suggest_layer_kinds
 from shapewright.analysis.fixes.mask_edits import suggest_mask_per_head
@@ -26,6 +29,7 @@ from shapewright.analysis.fixes.operands import (
     with_method,
     with_method_where_made,
 )
+from shapewright.analysis.fixes.pattern_edits import suggest_einsum_letters
 from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -79,11 +83,13 @@ def suggest_family_fixes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from suggest_layer_kinds(program, op)
     if code == ATTENTION_MASK_SHAPE:
         yield from suggest_mask_per_head(program, failure, op)
+    if name in JOINS:
+        yield from suggest_dim_where_made(program, op)
     if text_and_node is None:
         return
     text, node = text_and_node
     if name == "einsum" and isinstance(node, ast.Call):
-        yield from _suggest_einsum_letters(text, node, op)
+        yield from suggest_einsum_letters(text, node, op)
     if name in JOINS and isinstance(node, ast.Call):
         yield from suggest_joined_dim(program, op, node)
     if code == IN_PLACE_TOO_SMALL and isinstance(node, ast.AugAssign):
@@ -211,56 +217,6 @@ def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterat
             if shape and more > 0 and other[: len(shape)] == shape:
                 items = [":"] * len(shape) + ["None"] * more
                 yield from with_method(program, failure, at, f"[{', '.join(items)}]")
-
-
-def _suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
-    """Suggest an einsum equation with its letters in another order."""
-    first = call.args[0] if call.args else None
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        return
-    left, arrow, right = first.value.partition("->")
-    terms = [term.strip() for term in left.split(",")]
-    if len(terms) != len(op.inputs) or not all(term.isalpha() for term in terms):
-        return
-    longest = max(map(len, terms))
-    for first_place in range(longest):
-        for second_place in range(first_place + 1, longest):
-            turned = [
-                _exchange_letters(term, first_place, second_place) for term in terms
-            ]
-            for new in (turned, *_iter_single_turns(terms, turned)):
-                if new != terms and _has_fitting_letters(new, op):
-                    equation = ",".join(new) + arrow + right
-                    quote = text.written(first)[0]
-                    edit = Edit(text.span(first), f"{quote}{equation}{quote}")
-                    yield Fix("fits", f"`{equation}`", (edit,))
-
-
-def _exchange_letters(term: str, first_place: int, second_place: int) -> str:
-    """Return an einsum term with two of its letters exchanged."""
-    if second_place >= len(term):
-        return term
-    row = list(term)
-    row[first_place], row[second_place] = row[second_place], row[first_place]
-    return "".join(row)
-
-
-def _iter_single_turns(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
-    """Yield the list of terms with exactly one term replaced by its counterpart in
-    `turned`.
-    """
-    for n, new in enumerate(turned):
-        yield [*terms[:n], new, *terms[n + 1 :]]
-
-
-def _has_fitting_letters(terms: list[str], op: Op) -> bool:
-    """Return whether every letter has a single size, or 1, wherever it occurs."""
-    sizes: dict[str, int] = {}
-    for term, fact in zip(terms, op.inputs, strict=True):
-        for letter, size in zip(term, fact.shape, strict=False):
-            if sizes.setdefault(letter, size) not in (size, 1) and size != 1:
-                return False
-    return True
 
 
 SIGNS = {

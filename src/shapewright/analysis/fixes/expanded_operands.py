@@ -31,7 +31,7 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
-from shapewright.record.ops import Op, collect_leaves
+from shapewright.record.ops import Fact, Op, collect_leaves
 
 OF_FEATURES = frozenset({INNER_DIM_MISMATCH, TARGET_SHAPE})
 """Codes of calls that need other features or predictions, not copies of one."""
@@ -182,6 +182,48 @@ def suggest_joined_dim(program: Program, op: Op, call: ast.Call) -> Iterator[Fix
     for node, shape in zip(names, shapes, strict=False):
         if shape == (*whole[:dim], *whole[dim + 1 :]):
             yield append_method(text_and_node[0], node, f".unsqueeze({dims[0]})")
+
+
+def suggest_dim_where_made(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `torch.tensor([action]).unsqueeze(0)` where a tensor is made that lacks a
+    dim of the others that it is joined with.
+    """
+    rank = max((fact.ndim for fact in op.inputs), default=0)
+    wholes = {fact.shape for fact in op.inputs if fact.ndim == rank}
+    places: set[object] = set()
+    for fact in op.inputs:
+        maker = program.producers.get(fact.tensor)
+        place = program.node(maker.span) if maker is not None else None
+        if maker is None:
+            place = _find_typed_maker(program, fact)
+        if fact.ndim != rank - 1 or place is None or place[1] in places:
+            continue
+        text, node = place
+        places.add(node)
+        if not isinstance(node, ast.expr):
+            continue
+        for at in range(rank):
+            if (*fact.shape[:at], 1, *fact.shape[at:]) in wholes:
+                yield append_method(text, node, f".unsqueeze({at})")
+
+
+def _find_typed_maker(
+    program: Program, fact: Fact
+) -> tuple[SourceText, ast.Call] | None:
+    """Return the only `torch.LongTensor([...])` of as many numbers, which is no call
+    that a run records.
+    """
+    calls = [
+        (text, node)
+        for text in program.own_texts()
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and get_called_name(node).endswith("Tensor")
+        and node.args
+        and isinstance(node.args[0], ast.List)
+        and (len(node.args[0].elts),) == fact.shape
+    ]
+    return calls[0] if len(calls) == 1 else None
 
 
 def _iter_single_dims(failure: Failure, op: Op) -> Iterator[tuple[int, int, int]]:

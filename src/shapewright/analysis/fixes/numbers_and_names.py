@@ -383,7 +383,10 @@ def _swap_call_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
     for row in rows:
-        for left, right in pairwise(row):
+        pairs = list(pairwise(row))
+        if row is rows[0] and get_called_name(call).startswith("Conv"):
+            pairs = pairs[:1]  # a kernel is no number of channels
+        for left, right in pairs:
             if not isinstance(left, ast.Starred) and not isinstance(right, ast.Starred):
                 yield from _swap_nodes(text, call, left, right)
 

@@ -1,7 +1,10 @@
-"""Edits of patterns of einops that were accepted, but name dims in another order."""
+"""Edits of patterns of einops that were accepted, and of equations of einsum that were
+not, with dims in another order.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from itertools import combinations
@@ -12,6 +15,7 @@ from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 
@@ -92,3 +96,53 @@ def _compute_sizes(
     if any(letter not in known for group in groups for letter in group):
         return []
     return [prod(known[letter] for letter in group) for group in groups]
+
+
+def suggest_einsum_letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
+    """Suggest an einsum equation with its letters in another order."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return
+    left, arrow, right = first.value.partition("->")
+    terms = [term.strip() for term in left.split(",")]
+    if len(terms) != len(op.inputs) or not all(term.isalpha() for term in terms):
+        return
+    longest = max(map(len, terms))
+    for first_place in range(longest):
+        for second_place in range(first_place + 1, longest):
+            turned = [
+                _exchange_letters(term, first_place, second_place) for term in terms
+            ]
+            for new in (turned, *_iter_single_turns(terms, turned)):
+                if new != terms and _has_fitting_letters(new, op):
+                    equation = ",".join(new) + arrow + right
+                    quote = text.written(first)[0]
+                    edit = Edit(text.span(first), f"{quote}{equation}{quote}")
+                    yield Fix("fits", f"`{equation}`", (edit,))
+
+
+def _exchange_letters(term: str, first_place: int, second_place: int) -> str:
+    """Return an einsum term with two of its letters exchanged."""
+    if second_place >= len(term):
+        return term
+    row = list(term)
+    row[first_place], row[second_place] = row[second_place], row[first_place]
+    return "".join(row)
+
+
+def _iter_single_turns(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
+    """Yield the list of terms with exactly one term replaced by its counterpart in
+    `turned`.
+    """
+    for n, new in enumerate(turned):
+        yield [*terms[:n], new, *terms[n + 1 :]]
+
+
+def _has_fitting_letters(terms: list[str], op: Op) -> bool:
+    """Return whether every letter has a single size, or 1, wherever it occurs."""
+    sizes: dict[str, int] = {}
+    for term, fact in zip(terms, op.inputs, strict=True):
+        for letter, size in zip(term, fact.shape, strict=False):
+            if sizes.setdefault(letter, size) not in (size, 1) and size != 1:
+                return False
+    return True

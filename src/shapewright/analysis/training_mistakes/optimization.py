@@ -86,21 +86,24 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _is_of_inputs(scene: RehearsalContext, place: Place | None) -> bool:
     """Return whether the function of a backward pass reads the gradient of a tensor for
-    which it asks itself: `image.requires_grad = True`, and then `image.grad`.
+    which it asks itself: `image.requires_grad = True`, and then `image.grad`; or any
+    gradient, where it makes no step.
     """
     text = scene.program.text(place[0]) if place is not None else None
     near = text.near(place[1]) if text is not None and place is not None else ()
     scope = text.around(near[0], *FUNCTIONS) if text is not None and near else None
     asked: set[str] = set()
     read: set[str] = set()
+    steps = False
     for node in ast.walk(scope) if scope is not None else ():
+        steps = steps or get_called_name(node) == "step"
         if isinstance(node, ast.Attribute):
             name = get_dotted_name(node.value)
             if node.attr in ("requires_grad", "requires_grad_"):
                 asked.add(name)
             elif node.attr == "grad" and isinstance(node.ctx, ast.Load):
                 read.add(name)
-    return bool(asked & read - {""})
+    return bool(asked & read - {""}) or (bool(read) and not steps)
 
 
 def _is_in_optimizer(scene: RehearsalContext, place: Place) -> bool:

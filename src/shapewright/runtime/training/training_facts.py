@@ -257,10 +257,21 @@ class Facts:
         if self.unused is not None and self._is_waited_for(owner):
             self.seen()
         elif self.unused is not None:
-            if not self.stepping:
+            if not self.stepping and self._has_gradients(owner):
                 self.meet("cleared-unused", self.run.here(), self.unused)
             self.unused = None
             self.seen()
+
+    def _has_gradients(self, owner: Any) -> bool:
+        """Return whether there is anything to clear: the backward pass may have been of
+        tensors that no optimizer has.
+        """
+        watched = self.of(owner) if isinstance(owner, torch.optim.Optimizer) else None
+        if watched is None and not isinstance(owner, torch.nn.Module):
+            return True
+        parameters = owner.parameters() if watched is None else watched.parameters()
+        with torch._C.DisableTorchFunction():
+            return any(self.run.grad(parameter) is not None for parameter in parameters)
 
     def _is_waited_for(self, owner: Any) -> bool:
         """Return whether another optimizer has gradients that are not cleared now."""

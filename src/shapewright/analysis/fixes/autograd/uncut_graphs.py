@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.lost_graphs import (
+    DRAWS,
     find_copy,
     write_without_numpy,
 )
@@ -59,6 +60,9 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if isinstance(node, ast.Call) and get_called_name(node) in COPIES:
         yield from _suggest_stack(text, node)
     name = cut.name.rpartition(".")[2]
+    if name in DRAWS and isinstance(node, ast.Call):
+        yield with_keyword(text, node, "requires_grad=True")
+        return
     if name == "data" and isinstance(node, ast.Attribute):
         span = text.span(node)
         inner = text.span(node.value)
