@@ -34,7 +34,7 @@ def suggest_shuffled_data(
         new = f"random.shuffle({names[0]})"
         edits = [write_before(text, first, new)]
         if "random" not in _list_imported(text):
-            edits.append(_import_at_top(text, "random"))
+            edits.append(_add_import(text, "random"))
         yield Fix("fits", f"`{new}` before the cut", tuple(edits))
     elif kinds == {"tensor"}:
         picked = ", ".join(f"{name}[order]" for name in names)
@@ -94,7 +94,7 @@ def _list_imported(text: SourceText) -> set[str]:
     }
 
 
-def _import_at_top(text: SourceText, module: str) -> Edit:
+def _add_import(text: SourceText, module: str) -> Edit:
     """Return the edit that imports a module before the first import."""
     first = next(n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom))
     return write_before(text, first, f"import {module}")
