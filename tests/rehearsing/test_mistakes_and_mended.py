@@ -171,6 +171,17 @@ PAIRS: dict[str, str] = {
                 mean.add(criterion(model(a), b), a)
         print(mean.average)
     """,
+    "mean-over-samples: hits of each batch": """
+        history = [0.0] * 2
+        model.eval()
+        for epoch in range(2):
+            with torch.no_grad():
+                for a, b in loader:
+                    hits = (model(a).argmax(1) == b).float()
+                    history[epoch] += hits.<mean -> sum>().item()
+            history[epoch] /= len(loader.dataset)
+        print(history)
+    """,
     "mean-over-samples: tokens": """
         nats, tokens = 0.0, 0
         model.eval()

@@ -148,7 +148,11 @@ def _find_mean(
 
 
 def is_mean_loss_at(scene: RehearsalContext, text: SourceText, loss: ast.expr) -> bool:
-    """Return whether a call is one of torch's losses with mean reduction."""
+    """Return whether a call is one of torch's losses with mean reduction, or the mean
+    of a number for each sample, such as of the hits of a batch.
+    """
+    if get_called_name(loss) == "mean" and _is_mean_of_samples(scene, text, loss):
+        return True
     if isinstance(loss, ast.BinOp) and isinstance(loss.op, ast.Add):
         return is_mean_loss_at(scene, text, loss.left)
     if not isinstance(loss, ast.Call):
@@ -169,6 +173,19 @@ def is_mean_loss_at(scene: RehearsalContext, text: SourceText, loss: ast.expr) -
         _is_mean_loss(op)
         and (op.span is None or op.span.line in lines or _is_returned(scene, op))
         for op in loss_ops
+    )
+
+
+def _is_mean_of_samples(
+    scene: RehearsalContext, text: SourceText, call: ast.expr
+) -> bool:
+    """Return whether a call of `mean` gives one number of one for each sample."""
+    span = text.span(call)
+    means = [op for op in scene.program.trace.ops if op.span == span and op.inputs]
+    return bool(means) and all(
+        op.inputs[0].ndim == 1 and op.inputs[0].shape[0] > 1 and not op.outputs[0].shape
+        for op in means
+        if op.name.rpartition(".")[2] == "mean"
     )
 
 
