@@ -495,6 +495,9 @@ PADDED_TARGETS = _hazard("padded-targets",
 GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
     "edges of several graphs joined without adding the nodes before each",
     "`edge_index + offset` in the loop that joins them")
+ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
+    "a similarity of features of which one side alone has unit length",
+    "`F.normalize` for both sides")
 UNREACHABLE_TARGETS = _hazard("unreachable-targets",
     "a last activation whose range many of the targets are outside of",
     "a last layer without the activation, or targets scaled into its range")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -212,6 +213,24 @@ def suggest_shuffle(
             if isinstance(word.value, ast.Constant):
                 edit = Edit(text.span(word.value), "True")
                 yield Fix("fits", "`shuffle=True`", (edit,))
+
+
+def suggest_unit_length(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `F.normalize` for the side of a similarity that has no unit length."""
+    op = program.op_at(finding.span)
+    raw = finding.message.partition(" has unit length and ")[2].partition(" has not")[0]
+    places = find_tensor_expressions(program, op) if op is not None else []
+    for at, place in enumerate(places):
+        if place is None or f"`{text.line_of(place[0])}`" != raw:
+            continue
+        written = text.written(place[0])
+        new = f"F.normalize({written}, dim={-1 if at == 0 else -2})"
+        if "functional as F" not in text.text:
+            new = f"nn.functional.{new.removeprefix('F.')}"
+        fix = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
+        yield fix
 
 
 def suggest_one_seed(

@@ -32,6 +32,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_own_data_set,
     suggest_shuffle,
     suggest_swapped_factors,
+    suggest_unit_length,
 )
 from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_arrow,
@@ -211,6 +212,7 @@ from shapewright.findings.codes import (
     NOT_A_PARAMETER,
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
+    ONE_SIDE_NORMALIZED,
     OUTER_BROADCAST,
     PADDED_LAST_STEP,
     PADDED_MEAN,
@@ -421,5 +423,6 @@ WAYS: dict[str, Suggest] = {
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
     UNREACHABLE_TARGETS: suggest_without_activation,
+    ONE_SIDE_NORMALIZED: suggest_unit_length,
 }
 """What suggests edits, by the code of a warning."""
