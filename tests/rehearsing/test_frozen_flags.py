@@ -59,6 +59,10 @@ def found(folder: Path, freeze: str, evaluate: str = QUIET) -> list[tuple[str, s
         ("for p in head.parameters():\n    p.require_grad = False",
          "`p.requires_grad = False`"),
         ("head.requires_grad = False", "`head.requires_grad_(False)`"),
+        ("import argparse\nparser = argparse.ArgumentParser()\n"
+         "parser.add_argument('-f', '--freeze', type=bool, default=True)\n"
+         "args = parser.parse_args([])",
+         '`type=lambda text: text.lower() in ("1", "true", "yes")`'),
     ],
 )  # fmt: skip
 def test_a_flag_that_torch_never_reads(tmp_path: Path, freeze: str, edit: str) -> None:
@@ -70,6 +74,8 @@ def test_a_flag_that_torch_never_reads(tmp_path: Path, freeze: str, edit: str) -
     [
         "",
         "head.requires_grad_(False)",
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--freeze', type=bool, default=False)",
         "for p in head.parameters():\n    p.requires_grad = False",
     ],
 )

@@ -50,6 +50,7 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `p.require_grad = False`, and `requires_grad` set on a module."""
     for file in scene.program.trace.sources:
         text = scene.program.text(file)
+        yield from _find_lasting_options(text) if text is not None else ()
         for target, value in iter_assignments(text.tree if text is not None else None):
             if text is None or not isinstance(target, ast.Attribute):
                 continue
@@ -90,6 +91,22 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             statement = text.statement_of(target)
             yield build_finding(FLAG_WITHOUT_EFFECT, message, text.span(statement))
+
+
+def _find_lasting_options(text: SourceText) -> Iterator[Finding]:
+    """Find options of the command line that are on and that nothing can switch off."""
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or get_called_name(call) != "add_argument":
+            continue
+        words = {word.arg: text.written(word.value) for word in call.keywords}
+        if words.get("type") == "bool" and words.get("default") == "True" and call.args:
+            name = ast.unparse(call.args[-1]).strip("'\"")
+            yield build_finding(
+                FLAG_WITHOUT_EFFECT,
+                f"`{name} False` leaves it on: `type=bool` makes every text true but an"
+                " empty one",
+                text.span(call),
+            )
 
 
 def _is_new_tensor(node: ast.expr) -> bool:

@@ -344,6 +344,11 @@ def suggest_flag(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest the flag of parameters, or `requires_grad_` of a module."""
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        if word.arg == "type" and "`type=bool`" in finding.message:
+            new = 'lambda text: text.lower() in ("1", "true", "yes")'
+            yield Fix("fits", f"`type={new}`", (Edit(text.span(word.value), new),))
+            return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     if not isinstance(statement, ast.Assign):
         return
