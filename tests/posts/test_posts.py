@@ -42,6 +42,7 @@ def test_every_post_has_its_files_and_label() -> None:
         "wave13": 29,
         "wave14": 33,
         "wave15": 26,
+        "wave16": 24,
         "usual": 36,
         "usual_2": 30,
         "usual_3": 24,
@@ -54,6 +55,7 @@ def test_every_post_has_its_files_and_label() -> None:
         "usual_10": 24,
         "usual_11": 24,
         "usual_12": 24,
+        "usual_13": 24,
     }
     for wave, count in counts.items():
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]
