@@ -15,7 +15,7 @@ SOURCE = str(HERE.parents[1] / "src")
 KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"))
 """The posts whose mistake is found, each with the libraries that it needs."""
 
-USUAL = ("usual", *(f"usual_{number}" for number in range(2, 13)))
+USUAL = ("usual", *(f"usual_{number}" for number in range(2, 14)))
 MARKS = dict.fromkeys(USUAL, pytest.mark.zoo)
 """Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has."""
 POSTS = [
