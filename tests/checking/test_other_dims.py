@@ -25,6 +25,18 @@ reduce(torch.cat([maps, detail])).sum().backward()
 """,
         "`torch.cat([maps, detail], dim=1)`",
     ),
+    "times beside frequencies": (
+        """\
+def embed(t, dim):
+    freqs = torch.exp(-torch.arange(dim // 2) / dim)
+    angles = t * freqs
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+nn.Linear(16, 4)(embed(torch.rand(12), 16))
+""",
+        "`t[:, None]`",
+    ),
     "a deviation without its dim": (
         """\
 series = torch.randn(8, 3, 24)

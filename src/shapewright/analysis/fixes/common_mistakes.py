@@ -31,6 +31,7 @@ from shapewright.analysis.fixes.operands import (
 )
 from shapewright.analysis.fixes.pattern_edits import suggest_einsum_letters
 from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
@@ -57,6 +58,7 @@ INDEXED = operators_with("indexes_each_element")
 JOINS = operators_with("concatenates")
 SIZED = operators_with("takes_new_sizes")
 DIM_BY_DIM = operators_with("takes_entry_per_dim")
+RANGES = operators_with("is_range_factory")
 DIFFERENCES = operators_with("subtracts") | {"neg"}
 
 
@@ -209,8 +211,20 @@ def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fi
 
 
 def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
-    """Suggest `scale[:, None, None, None]` for a per-sample number used with images."""
+    """Suggest `scale[:, None, None, None]` for a per-sample number used with images,
+    and `t[:, None]` for times beside frequencies that follow from a range.
+    """
     shapes = [fact.shape for fact in op.inputs]
+    if len(shapes) == 2 and len(shapes[0]) == len(shapes[1]) == 1:
+        ranges = [
+            any(
+                maker.name.rpartition(".")[2] in RANGES
+                for maker in iter_first_makers(program, fact)
+            )
+            for fact in op.inputs
+        ]
+        if ranges.count(True) == 1:
+            yield from with_method(program, failure, ranges.index(False), "[:, None]")
     for at, shape in enumerate(shapes):
         for other in shapes:
             more = len(other) - len(shape)
