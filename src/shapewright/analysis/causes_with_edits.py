@@ -10,12 +10,10 @@ from shapewright.analysis.batch_values import (
     find_unread_values,
     find_whole_batch,
 )
-from shapewright.analysis.hidden_functions import find_hidden_function
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_returns import find_missing_return
-from shapewright.analysis.misspelt_methods import find_misspelt_method
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.older_programs import (
     find_removed_argument,
@@ -28,14 +26,10 @@ from shapewright.analysis.parameter_groups import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.returned_tuples import find_returned_tuple
-from shapewright.analysis.sequential_layers import (
-    find_sequential_layer,
-    find_single_layer,
-)
+from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
-from shapewright.analysis.wrapped_data_sets import find_wrapped_data_set
 from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding
 
@@ -47,10 +41,6 @@ FINDERS: tuple[FindCause, ...] = (
     find_short_schedule,
     find_late_attribute,
     find_sequential_layer,
-    find_single_layer,
-    find_hidden_function,
-    find_misspelt_method,
-    find_wrapped_data_set,
     find_transform_order,
     find_text_labels,
     find_returned_tuple,
