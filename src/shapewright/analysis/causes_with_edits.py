@@ -14,6 +14,7 @@ from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_returns import find_missing_return
+from shapewright.analysis.misspelt_methods import find_misspelt_method
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.older_programs import (
     find_removed_argument,
@@ -39,6 +40,7 @@ FindCause = Callable[[Program, Finding], Explanation | None]
 FINDERS: tuple[FindCause, ...] = (
     find_optimizer_cause,
     find_short_schedule,
+    find_misspelt_method,
     find_late_attribute,
     find_sequential_layer,
     find_transform_order,
