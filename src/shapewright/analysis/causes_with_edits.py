@@ -31,6 +31,7 @@ from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
+from shapewright.analysis.wrapped_data import find_wrapped_data
 from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding
 
@@ -53,6 +54,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_dotted_name,
     find_unwritten_tensor,
     find_wrapped_module,
+    find_wrapped_data,
     find_repeated_parameters,
     find_other_groups,
     find_removed_argument,
