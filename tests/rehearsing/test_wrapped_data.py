@@ -42,7 +42,9 @@ LOADER = "train = DataLoader(whole, batch_size=4)"
 COUNT = "print(torch.bincount(train.targets))"
 NAMES = "print(train.classes[0])"
 MISTAKES = {
-    "targets of a split": (TENSOR, SPLIT, COUNT, "train.dataset.targets[train.indices]"),
+    "targets of a split": (
+        TENSOR, SPLIT, COUNT, "train.dataset.targets[train.indices]",
+    ),
     "targets in a list": (
         LIST, SUBSET, "print(torch.tensor(train.targets).bincount())",
         "[train.dataset.targets[i] for i in train.indices]",

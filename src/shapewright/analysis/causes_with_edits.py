@@ -21,6 +21,7 @@ from shapewright.analysis.older_programs import (
     find_uncalled_method,
 )
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
+from shapewright.analysis.overwritten_functions import find_overwritten_function
 from shapewright.analysis.parameter_groups import (
     find_other_groups,
     find_repeated_parameters,
@@ -42,6 +43,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_optimizer_cause,
     find_short_schedule,
     find_misspelt_method,
+    find_overwritten_function,
     find_late_attribute,
     find_sequential_layer,
     find_transform_order,

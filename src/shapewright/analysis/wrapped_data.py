@@ -140,9 +140,8 @@ def _iter_definitions(program: Program, attribute: str) -> Iterator[ast.AST]:
                 continue
             yield from (m for m in methods if getattr(m, "name", "") == attribute)
             for target, value in iter_assignments(kind, annotated=True, unpacked=True):
-                if get_own_attribute(target) == attribute:
-                    yield value
-                elif isinstance(target, ast.Name) and target.id == attribute:
+                is_of_class = isinstance(target, ast.Name) and target.id == attribute
+                if is_of_class or get_own_attribute(target) == attribute:
                     yield value
 
 
