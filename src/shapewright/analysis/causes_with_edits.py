@@ -13,6 +13,7 @@ from shapewright.analysis.batch_values import (
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
+from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
 from shapewright.analysis.misspelt_methods import find_misspelt_method
 from shapewright.analysis.module_names import find_dotted_name
@@ -53,6 +54,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_unread_values,
     find_missing_return,
     find_missing_setting,
+    find_missing_key,
     find_dotted_name,
     find_unwritten_tensor,
     find_wrapped_module,
