@@ -54,7 +54,7 @@ def find_missing_key(program: Program, finding: Finding) -> Explanation | None:
     for own, kind in _iter_classes(program, call.class_name):
         for condition, word in _iter_flags(own, kind, key):
             related.append(Related(own.span(condition), f"`{key}` is added under this"))
-            fixes += _turn_on(program, call.class_name, kind, word)
+            fixes += _write_flags(program, call.class_name, kind, word)
     fixes += _add_word(program, key)
     for other in difflib.get_close_matches(key, keys, 1):
         new = node.slice, repr(other).replace("'", '"')
@@ -113,7 +113,7 @@ def _iter_flags(
                     yield outer.test, get_own_attribute(part)
 
 
-def _turn_on(
+def _write_flags(
     program: Program, class_name: str, kind: ast.ClassDef, attribute: str
 ) -> Iterator[Fix]:
     """Yield the edits that build a model with the flag that an attribute holds."""
