@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from tests.rehearsing.rehearsed import rehearsed
@@ -67,3 +68,47 @@ def test_types_of_tensors_on_a_gpu_make_such_tensors(tmp_path: Path) -> None:
     assert report.complete
     assert (torch.Tensor.type, torch.set_default_tensor_type) == before
     assert torch.get_default_device().type == "cpu"
+
+
+SPECTRA = """\
+import torch
+from torch import nn
+
+wave, window = torch.randn(2, 800), torch.hann_window(256)
+gain = nn.Parameter(torch.ones(129, 1))
+spectrum = {call}
+{read}
+size.mean().backward()
+"""
+STFT = "torch.stft(wave, 256, 64, window=window{word})"
+BACK = """\
+back = torch.istft(spectrum * gain, 256, 64, window=window)
+size = back.abs() + (spectrum.abs() * gain).mean()"""
+TWO = "size = gain * torch.sqrt(spectrum[..., 0] ** 2 + spectrum[..., 1] ** 2)"
+SUMMED = "size = gain * spectrum.pow(2).sum(-1).sqrt()"
+PLAIN = "`return_complex=True`"
+PARTS = "`torch.view_as_real` of the call with `return_complex=True`"
+
+
+@pytest.mark.parametrize(
+    ("call", "read", "fix"),
+    [
+        (STFT, BACK, PLAIN),
+        (STFT, TWO, PARTS),
+        (STFT, SUMMED, PARTS),
+        ("wave.stft(256, 64, window=window{word})", BACK, PLAIN),
+    ],
+)
+def test_a_spectrum_says_that_it_is_complex(
+    call: str, read: str, fix: str, tmp_path: Path
+) -> None:
+    text = SPECTRA.format(call=call.format(word=""), read=read)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert "of a real signal needs `return_complex=True`" in finding.message
+    assert finding.fixes[0].message == fix
+    assert finding.fixes[0].checked
+
+
+def test_a_complex_spectrum_is_quiet(tmp_path: Path) -> None:
+    call = STFT.format(word=", return_complex=True")
+    assert rehearsed(tmp_path, SPECTRA.format(call=call, read=BACK)).findings == ()

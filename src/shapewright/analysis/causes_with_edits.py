@@ -13,13 +13,16 @@ from shapewright.analysis.batch_values import (
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
+from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
+from shapewright.analysis.misspelt_methods import find_misspelt_method
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.older_programs import (
     find_removed_argument,
     find_uncalled_method,
 )
 from shapewright.analysis.optimizer_errors import find_optimizer_cause
+from shapewright.analysis.overwritten_functions import find_overwritten_function
 from shapewright.analysis.parameter_groups import (
     find_other_groups,
     find_repeated_parameters,
@@ -30,6 +33,7 @@ from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
+from shapewright.analysis.wrapped_data import find_wrapped_data
 from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding
 
@@ -39,6 +43,8 @@ FindCause = Callable[[Program, Finding], Explanation | None]
 FINDERS: tuple[FindCause, ...] = (
     find_optimizer_cause,
     find_short_schedule,
+    find_misspelt_method,
+    find_overwritten_function,
     find_late_attribute,
     find_sequential_layer,
     find_transform_order,
@@ -48,9 +54,11 @@ FINDERS: tuple[FindCause, ...] = (
     find_unread_values,
     find_missing_return,
     find_missing_setting,
+    find_missing_key,
     find_dotted_name,
     find_unwritten_tensor,
     find_wrapped_module,
+    find_wrapped_data,
     find_repeated_parameters,
     find_other_groups,
     find_removed_argument,

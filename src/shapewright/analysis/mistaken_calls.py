@@ -12,6 +12,7 @@ from dataclasses import replace
 from shapewright.analysis.data_errors import explain_data_error
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.model_outputs import find_unpacked_output
+from shapewright.analysis.older_programs import explain_real_spectrum
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.wrong_objects import explain_wrong_object
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -66,6 +67,9 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     wrong = explain_wrong_object(program, text, node, messages)
     if wrong is not None:
         return wrong
+    spectrum = explain_real_spectrum(text, node, messages)
+    if spectrum is not None:
+        return spectrum
     data = explain_data_error(program, text, node, messages)
     if data is not None:
         return data

@@ -14,6 +14,7 @@ from shapewright.analysis.fixes.statements import (
     wrap_in_no_grad,
     write_before,
 )
+from shapewright.analysis.misspelt_methods import explain_misspelt
 from shapewright.analysis.optimized_results import explain_optimized_result
 from shapewright.analysis.parameter_rows import find_parameter_rows
 from shapewright.analysis.program_run import Program
@@ -24,7 +25,6 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
@@ -106,7 +106,7 @@ def _explain_empty(
         return None
     where, kind = definition
     return (
-        _explain_misspelt(where, kind)
+        explain_misspelt(where, kind, "__init__")
         or _explain_containers(program, where, kind)
         or _explain_other_weights(where, kind, text, parameters)
     )
@@ -143,44 +143,6 @@ def _find_class(
                 if isinstance(definition, ast.ClassDef) and where is not None:
                     return where, definition
     return None
-
-
-def _explain_misspelt(where: SourceText, kind: ast.ClassDef) -> Explanation | None:
-    """Explain a constructor whose name Python does not call."""
-    methods = [method for method in kind.body if isinstance(method, ast.FunctionDef)]
-    if any(method.name == "__init__" for method in methods):
-        return None
-    for method in methods:
-        if method.name.strip("_") in ("init", "int", "inti", "__init"):
-            line = where.lines[method.lineno - 1]
-            column = line.index(method.name, method.col_offset) + 1
-            end = column + len(method.name)
-            span = Span(where.file, method.lineno, column, method.lineno, end)
-            message = f"`{kind.name}` has no `__init__`: Python never calls its"
-            message += (
-                f" `{method.name}` at line {method.lineno}, which makes the layers"
-            )
-            edits = [Edit(span, "__init__"), *_iter_same_calls(where, method)]
-            message_of_fix = f"`def __init__` for `def {method.name}`"
-            fix = Fix("fits", message_of_fix, tuple(edits))
-            return Explanation(
-                message,
-                (Related(span, "this name has other underscores"),),
-                (fix,),
-            )
-    return None
-
-
-def _iter_same_calls(where: SourceText, method: ast.FunctionDef) -> Iterator[Edit]:
-    """Yield the edits of `super()._init_()` in a constructor that is misspelt too."""
-    for node in ast.walk(method):
-        if get_called_name(node) == method.name and isinstance(node, ast.Call):
-            name = where.span(node.func)
-            start = name.end_column - len(method.name)
-            yield Edit(
-                Span(where.file, name.end_line, start, name.end_line, name.end_column),
-                "__init__",
-            )
 
 
 def _explain_containers(

@@ -1,5 +1,5 @@
-"""What older versions of torch took and this one refuses, and methods that are given in
-place of what they return.
+"""What older versions of torch took and this one refuses, methods that are given in
+place of what they return, and spectra without `return_complex`.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
@@ -90,3 +91,50 @@ METHODS = frozenset(
     {"parameters", "named_parameters", "children", "modules", "items", "values", "keys"}
 )
 """Methods whose result is iterated over."""
+
+
+# -- spectra, which are complex --------------------------------------------------------
+
+REAL_SPECTRUM = "stft requires the return_complex parameter"
+PARTS = (
+    r"\[(?:\.\.\.|:, *:, *:|:, *:), *[01]\]|\.unbind\((?:dim=)?-1\)|"
+    r"\.(?:pow\(2\)|square\(\))\.sum\((?:dim=)?-1|"
+    r"\.norm\((?:2, *)?(?:p=2, *)?(?:dim=)?-1"
+)
+"""How older programs read the real and the imaginary part from the last dim."""
+COMPLEX = "return_complex=True"
+
+
+def explain_real_spectrum(
+    text: SourceText, node: ast.AST, messages: str
+) -> Explanation | None:
+    """Explain an `stft` that does not say whether its result is complex."""
+    if REAL_SPECTRUM not in messages or not isinstance(node, ast.Call):
+        return None
+    name = text.written(node.func)
+    message = f"`{name}` of a real signal needs `{COMPLEX}`"
+    plain = with_keyword(text, node, COMPLEX)
+    plain = Fix("fits", f"`{COMPLEX}`", plain.edits)
+    around = (
+        Edit(text.span(node).start, "torch.view_as_real("),
+        *plain.edits,
+        Edit(text.span(node).end, ")"),
+    )
+    parts = Fix("fits", f"`torch.view_as_real` of the call with `{COMPLEX}`", around)
+    if _is_read_in_parts(text, node):
+        message += (
+            ": its real and imaginary parts are read from the last dim, as it was"
+        )
+        return Explanation(message, (), (parts,))
+    return Explanation(message, (), (plain, parts))
+
+
+def _is_read_in_parts(text: SourceText, call: ast.Call) -> bool:
+    """Return whether a program reads the two parts of a spectrum along its last dim:
+    of the names that hold it, or anywhere if a function returns it.
+    """
+    statement = text.statement_of(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = [re.escape(text.written(target)) for target in targets]
+    is_read = any(re.search(rf"\b{name}(?:{PARTS})", text.text) for name in names)
+    return is_read or "view_as_complex(" in text.text

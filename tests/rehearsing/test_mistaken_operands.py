@@ -1,0 +1,65 @@
+"""What stands in the place of parameters, predictions and actions: each with its cause,
+and with the edit that an answer gives.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+"""
+CASES = {
+    "a module for its parameters": (
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 2)
+
+net = Net()
+optimizer = torch.optim.Adam(net, lr=0.1)
+net.fc(torch.randn(3, 6)).sum().backward()
+optimizer.step()
+""",
+        "`net` is a module, and an optimizer takes its parameters",
+        "`net.parameters()`",
+    ),
+    "random numbers for what a model computes": (
+        """
+logits = torch.randn(4, 2)
+F.cross_entropy(logits, torch.tensor([0, 1, 1, 0])).backward()
+""",
+        "draws numbers that require no gradient",
+        "`torch.randn(4, 2, requires_grad=True)`",
+    ),
+    "an action that lacks a dim": (
+        """
+net = nn.Linear(6, 2)
+def act(x, greedy):
+    if greedy:
+        return net(x).max(1)[1].view(1, 1)
+    return torch.tensor([1])
+
+taken = torch.cat([act(torch.randn(1, 6), i % 2) for i in range(8)])
+net(torch.randn(8, 6)).gather(1, taken).sum().backward()
+""",
+        "joins tensors with as many dims",
+        "`torch.tensor([1]).unsqueeze(0)`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_cause_and_the_first_fix(name: str, tmp_path: Path) -> None:
+    text, words, fix = CASES[name]
+    report = rehearsed(tmp_path, HEAD + text)
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    assert words in errors[0].message
+    assert errors[0].fixes[0].message == fix
