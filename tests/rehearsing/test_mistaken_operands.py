@@ -39,6 +39,16 @@ F.cross_entropy(logits, torch.tensor([0, 1, 1, 0])).backward()
         "draws numbers that require no gradient",
         "`torch.randn(4, 2, requires_grad=True)`",
     ),
+    "class indices that are mixed": (
+        """
+labels = torch.randint(4, (8,))
+mixed = 0.3 * labels + 0.7 * labels[torch.randperm(8)]
+net = nn.Linear(6, 4)
+F.cross_entropy(net(torch.randn(8, 6)), mixed).backward()
+""",
+        "expects class indices",
+        "`F.one_hot(labels, 4).float()`",
+    ),
     "an action that lacks a dim": (
         """
 net = nn.Linear(6, 2)

@@ -11,6 +11,7 @@ from shapewright.analysis.fixes.operands import (
     append_method,
     with_method_where_made,
 )
+from shapewright.analysis.fixes.scope_tensors import list_scope_facts
 from shapewright.analysis.fixes.statements import wrap_in_condition
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
@@ -19,11 +20,14 @@ from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
 
+CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+ADDITIONS = frozenset({"+", "add"})
+PRODUCTS = frozenset({"*", "mul"})
 CASTS = {
     "float32": "float", "int64": "long", "float64": "double", "float16": "half",
     "bfloat16": "bfloat16", "bool": "bool", "int32": "int",
@@ -39,6 +43,10 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             fact = program.trace.ops[failure.op].inputs[repair.tensor]
             if _is_written_copy(program, failure, repair.tensor):
                 continue
+            parts = _find_mixed_labels(program, failure, fact)
+            if parts:
+                yield from _suggest_mixed_classes(program, failure, parts)
+                continue
             # A cast of a complex number would throw its imaginary part away.
             of_complex = fact.dtype.startswith("complex")
             yield from with_method_where_made(
@@ -48,6 +56,53 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
                 ".abs()" if of_complex else f".{CASTS[repair.new]}()",
                 kinds=(ast.Call, ast.Compare, ast.BinOp),
             )
+
+
+def _find_mixed_labels(program: Program, failure: Failure, fact: Fact) -> list[Op]:
+    """Return the products of class indices that are added up to the target of a loss
+    over classes: a mean of two classes is no class.
+    """
+    loss = program.trace.ops[failure.op]
+    if loss.name.rpartition(".")[2] not in CLASS_LOSSES or loss.inputs[0].ndim < 2:
+        return []
+    total = program.producers.get(fact.tensor)
+    if total is None or total.name not in ADDITIONS or len(total.inputs) != 2:
+        return []
+    parts = [program.producers.get(part.tensor) for part in total.inputs]
+    return [
+        part
+        for part in parts
+        if part is not None
+        and part.name in PRODUCTS
+        and any(fact.dtype == "int64" for fact in part.inputs)
+    ]
+
+
+def _suggest_mixed_classes(
+    program: Program, failure: Failure, parts: list[Op]
+) -> Iterator[Fix]:
+    """Suggest to mix rows of `F.one_hot`, which a loss over classes takes, too."""
+    classes = program.trace.ops[failure.op].inputs[0].shape[1]
+    products: list[tuple[SourceText, ast.BinOp]] = []
+    tensors: set[str] = set()
+    for part in parts:
+        place = program.node(part.span)
+        if place is None or not isinstance(place[1], ast.BinOp):
+            return
+        products.append((place[0], place[1]))
+        tensors |= set(list_scope_facts(program, part, *products[-1]))
+    edits, shown = [], ""
+    for text, node in products:
+        sides = (node.left, node.right)
+        labels = [side for side in sides if collect_names(side) & tensors]
+        if len(labels) != 1:
+            return
+        written = text.written(labels[0])
+        owner = "F" if "functional as F" in text.text else "torch.nn.functional"
+        new = f"{owner}.one_hot({written}, {classes}).float()"
+        shown = shown or join_lines(new)
+        edits.append(Edit(text.span(labels[0]), new))
+    yield Fix("fits", f"`{shown}`", tuple(dict.fromkeys(edits)))
 
 
 def _is_written_copy(program: Program, failure: Failure, at: int) -> bool:

@@ -249,6 +249,8 @@ def fix_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             method = f".{kind}({repair.dim})"
             if kind == "flatten" and _is_of_classes(failure, op, repair):
                 continue
+            if kind == "flatten" and _is_of_image(op, repair):
+                continue
             if repair.new is not None and _is_mask_of_queries(op, repair):
                 continue
             if repair.new is not None:
@@ -268,6 +270,13 @@ def _is_of_classes(failure: Failure, op: Op, repair: Repair) -> bool:
         return False
     merged = op.inputs[repair.tensor].shape[repair.dim or 0 :]
     return repair.tensor == 0 and sum(size > 1 for size in merged) > 1
+
+
+def _is_of_image(op: Op, repair: Repair) -> bool:
+    """Return whether rows and columns of an image, or of a volume, would be merged."""
+    merged = op.inputs[repair.tensor].shape[repair.dim or 0 :]
+    is_windowed = op.name.rpartition(".")[2] in ("conv2d", "conv3d")
+    return is_windowed and sum(size > 1 for size in merged) > 1
 
 
 def _is_mask_of_queries(op: Op, repair: Repair) -> bool:

@@ -12,6 +12,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    collect_names,
     get_shape_owner,
     pair_targets,
 )
@@ -45,6 +46,9 @@ def list_scope_facts(
             continue
         read = _get_read_name(part)
         calls = by_span.get(text.span(part), ())
+        is_scaled = isinstance(part, ast.BinOp) and bool(collect_names(part.right))
+        if is_scaled and calls and len(calls[-1].inputs) < 2:
+            continue  # either side may be a number
         if read and calls and calls[-1].inputs:
             facts.setdefault(read, calls[-1].inputs[0])
     named = iter_named_facts(program, op, text, node)
