@@ -56,6 +56,7 @@ RAISES: dict[str, list[Callable[[], object]]] = {
     "wrong-rank": [
         lambda: nn.Conv2d(3, 8, 3)(r(3, 8)),
         lambda: nn.BatchNorm2d(3)(r(2, 3)),
+        lambda: torch.cat([r(2), r(2, 3)]),
     ],
     "kernel-too-large": [
         lambda: nn.Conv2d(3, 8, 5)(r(2, 3, 4, 4)),

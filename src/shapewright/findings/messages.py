@@ -167,6 +167,12 @@ MESSAGES = (
         "{place} of "
         "the list (counted from 0) has {got} where the first has {needs}.",
     ),
+    _Message(
+        r"Tensors must have same number of dimensions: got (?P<a>\d+) and (?P<b>\d+)",
+        "wrong-rank",
+        "`cat` joins tensors along a dim that all of them have: one has {a} dims and "
+        "another {b}. The one with fewer lacks a dim, which `unsqueeze` gives it.",
+    ),
     _Message(r"zero-dimensional tensor .* cannot be concatenated", "joined-scalars"),
     _Message(
         rf"stack expects each tensor to be equal size(?:, but got "
