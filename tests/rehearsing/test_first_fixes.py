@@ -247,6 +247,7 @@ def test_each_error_behind_another_has_its_fix(tmp_path: Path) -> None:
 
 def test_an_error_without_a_fix_hides_no_fix_before_it(tmp_path: Path) -> None:
     program = SEVERAL.replace("head(net(x))", "torch.zeros(len(y), 3) @ net(x)")
+    program = program.replace("range(90)", "range(3)")  # no matter of limits
     report = rehearsed(tmp_path, HEAD + program)
     errors = [f for f in report.findings if f.severity == "error"]
     assert [error.fixes[0].message for error in errors[:2]] == [
