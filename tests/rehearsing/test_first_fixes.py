@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from shapewright.commands.check import session
 from tests.rehearsing.rehearsed import rehearsed
 
 HEAD = """\
@@ -235,6 +236,14 @@ for x, y in DataLoader(Rows(), batch_size=4):
 """
 
 
+@pytest.fixture
+def without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries of fixes take as long as they take on a busy machine."""
+    monkeypatch.setattr(session, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(session, "ALL_SECONDS", 110.0)
+
+
+@pytest.mark.usefixtures("without_clock")
 def test_each_error_behind_another_has_its_fix(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, HEAD + SEVERAL)
     errors = [f for f in report.findings if f.severity == "error"]
@@ -245,6 +254,7 @@ def test_each_error_behind_another_has_its_fix(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("without_clock")
 def test_an_error_without_a_fix_hides_no_fix_before_it(tmp_path: Path) -> None:
     program = SEVERAL.replace("head(net(x))", "torch.zeros(len(y), 3) @ net(x)")
     program = program.replace("range(90)", "range(3)")  # no matter of limits
