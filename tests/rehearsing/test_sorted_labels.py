@@ -39,6 +39,12 @@ class Rows(Dataset):
             return self.samples[index]
         return x[index], self.labels[index]
 
+class Odd(Rows):
+    iloc = columns = 3  # no table
+
+    def __init__(self):
+        self.labels, self.frame = [i % 3 for i in range(90)], Odd
+
 def fit(loader):
     for inputs, labels in loader:
         optimizer.zero_grad()
@@ -80,6 +86,7 @@ data = TensorDataset(x, torch.tensor({SORTED}))
 fit(DataLoader(Subset(data, [i % 3 * 30 + i // 3 for i in range(90)]), 10))
 """,
     "one class": "fit(DataLoader(Rows(labels=[0] * 90), 10))",
+    "objects of all kinds": "fit(DataLoader(Subset(Odd(), [-1, *range(89)]), 10))",
 }
 
 
@@ -147,6 +154,12 @@ fit_rows(DataLoader(rows[:60], 10, shuffle=True))
 with torch.no_grad():
     for inputs, labels, _ in DataLoader(rows[60:], 10):
         (net.eval()(inputs).argmax(1) == labels).sum().item()
+""",
+    "a class that is rare": """\
+y = torch.zeros(90, dtype=torch.long)
+y[3] = 1
+fit(DataLoader(TensorDataset(x[:60], y[:60]), 30))
+score(TensorDataset(x[60:], y[60:]))
 """,
     "a few samples": """\
 y = torch.arange(3).repeat_interleave(30)

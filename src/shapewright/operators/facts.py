@@ -160,6 +160,7 @@ MEANINGS = {
     "is_recurrent_cell": "runs one step of a recurrent layer",
     "treats_rows_alone": "treats each row, which is the last dim, alone",
     "is_loss": "a loss",
+    "takes_class_indices": "a loss whose target may be the index of a class",
     "pulls_together": "measures how near two tensors are",
     "expects_input": "what a loss expects: logits, probabilities, log-probabilities",
     "takes_instead": "the loss that fits, by what it is given",

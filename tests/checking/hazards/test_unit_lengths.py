@@ -22,14 +22,15 @@ WRONG = {
     "raw queries": (
         "    bank = F.normalize(net(train), dim=1)\n"
         "    queries = net(x)\n"
-        "    near = (queries @ bank.t()).topk(3).indices",
+        "    near = (queries @ bank.t()).div(0.1).exp()",
         "`F.normalize(queries, dim=-1)`",
     ),
     "a bank of parts": (
         "    parts = [F.normalize(net(part), dim=1) for part in train.split(10)]\n"
         "    bank = torch.cat(parts).t()\n"
         "    out = net(x)\n"
-        "    near = torch.mm(out, bank).argmax(1)",
+        "    weights, near = torch.mm(out, bank).topk(3)\n"
+        "    votes = weights.exp().sum(1)",
         "`F.normalize(out, dim=-1)`",
     ),
     "divided by hand": (
@@ -46,6 +47,8 @@ RIGHT = {
     "neither": "    near = net(x) @ net(train).t()",
     "weights of a head": "    w = F.normalize(head.weight, dim=1)\n"
     "    scores = head(x) @ torch.randn(4, 6) @ w.t()",
+    "ranked alone": "    bank, out = F.normalize(net(train), dim=1), net(x)\n"
+    "    near = (out @ bank.t()).topk(3).indices, (out @ bank.t()).argmax(1)",
     "of two layers": "    near = head(x) @ F.normalize(net(train), dim=1).t()",
     "its own direction": "    out = net(x)\n"
     "    length = out.unsqueeze(1) @ F.normalize(out, dim=1).unsqueeze(2)",

@@ -25,7 +25,7 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
 
-CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+CLASS_LOSSES = operators_with("takes_class_indices")
 ADDITIONS = frozenset({"+", "add"})
 PRODUCTS = frozenset({"*", "mul"})
 CASTS = {

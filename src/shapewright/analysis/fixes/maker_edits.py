@@ -33,7 +33,7 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.ops import Op
 
 MADE_OF_DATA = operators_with("takes_program_data")
-CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+CLASS_LOSSES = operators_with("takes_class_indices")
 STRIDES = (2, 4, 3, 8)
 """Steps of the layers in front of a CTC loss, the likeliest first."""
 PICTURE_MODES = {3: "RGB", 1: "L"}

@@ -12,7 +12,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+CLASS_LOSSES = operators_with("takes_class_indices")
 REGROUPING = operators_with("regroups_dims")
 KEEPING = (
     operators_with("computes_each_element", "drops_elements")

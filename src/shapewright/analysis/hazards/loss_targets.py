@@ -22,7 +22,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
-CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+CLASS_LOSSES = operators_with("takes_class_indices")
 ROWWISE = operators_with("treats_rows_alone", "drops_elements") | {
     "rms_norm", "log_softmax",
 }  # fmt: skip

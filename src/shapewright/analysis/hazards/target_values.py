@@ -29,7 +29,7 @@ SAME = ("view", "same", "copy")
 """Kinds of calls that return the values that they take, perhaps in another dtype."""
 MOST_CLASSES = 200
 """Classes of labels, at most: a loss over 256 classes may be one of brightnesses."""
-CLASS_LOSSES = frozenset({"cross_entropy", "nll_loss"})
+CLASS_LOSSES = operators_with("takes_class_indices")
 END_TOKEN = re.compile(r"eos|end|stop|sep\b", re.IGNORECASE)
 """Words for a token that is predicted behind the last one too."""
 

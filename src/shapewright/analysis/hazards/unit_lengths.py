@@ -12,11 +12,13 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import ONE_SIDE_NORMALIZED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 MATRIX_PRODUCTS = operators_with("is_product")
 QUOTIENTS = operators_with("divides_elements")
 LENGTHS = frozenset({"norm", "vector_norm"})
+PLACES = {"argmax": 1, "argsort": 1, "max": 1, "sort": 1, "topk": 2}
+"""Calls that give places, by the position of their dim."""
 
 
 @looks_for(ONE_SIDE_NORMALIZED)
@@ -38,6 +40,8 @@ def find_one_sided_similarities(scene: HazardContext) -> Iterator[Finding]:
                 continue
             if source.tensor in {fact.tensor for fact in other.op.outputs}:
                 continue  # the length itself: a tensor times its own unit vector
+            if raw == 0 and _is_ranked_alone(scene, op):
+                continue  # the length of a row changes no order in it
             seen.add(op.span)
             words = scene.words(op)
             normalized = makers[unit]
@@ -65,6 +69,24 @@ def _find_normalized(scene: HazardContext, maker: OperatorCall | None) -> Fact |
             same = length.op.inputs[0].tensor == maker.op.inputs[0].tensor
             return maker.op.inputs[0] if same else None
     return None
+
+
+def _is_ranked_alone(scene: HazardContext, op: Op) -> bool:
+    """Return whether nothing reads a product but the places of the largest elements of
+    its rows.
+    """
+    users = scene.users.get(op.outputs[0].tensor, ())
+    return bool(users) and all(_gives_places(scene, user) for user in users)
+
+
+def _gives_places(scene: HazardContext, user: OperatorCall) -> bool:
+    """Return whether a call gives places along the last dim, and no values are read."""
+    if user.name not in PLACES:
+        return False
+    dim = user.given(PLACES[user.name], "dim", default=-1)
+    values = user.op.outputs[0].tensor if len(user.op.outputs) > 1 else -1
+    is_last = dim in (-1, user.op.inputs[0].ndim - 1)
+    return is_last and not scene.users.get(values, ())
 
 
 def _is_of_one_layer(first: OperatorCall, second: OperatorCall) -> bool:

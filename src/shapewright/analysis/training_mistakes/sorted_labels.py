@@ -63,8 +63,8 @@ def find_other_classes(scene: RehearsalContext) -> Iterator[Finding]:
             words = f"classes {shown}{more}, of which the training has none"
         yield build_finding(
             SPLIT_BY_CLASS,
-            f"the samples that this evaluates are of {words}: the data were cut into"
-            " parts while they lay sorted by class",
+            f"the samples that this evaluates are of {words}, as parts are of data that"
+            " are cut while they lie sorted by class",
             scene.span(met.place, "DataLoader"),
             (scene.span(met.other, "DataLoader"), "the training reads the other part"),
         )

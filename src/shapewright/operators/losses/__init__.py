@@ -3,6 +3,7 @@
 FACTS = {
     "reads_integers": "ctc_loss",
     "has_index_bounds": "cross_entropy nll_loss",
+    "takes_class_indices": "cross_entropy nll_loss",
     "pairs_operands": """
         mse_loss l1_loss smooth_l1_loss binary_cross_entropy
         binary_cross_entropy_with_logits

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import ConcatDataset, SequentialSampler, Subset, TensorDataset
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    SequentialSampler,
+    Subset,
+    TensorDataset,
+)
 
 from shapewright.engine import nests
 
@@ -26,10 +32,11 @@ MOST_SAMPLES = 1 << 18
 MOST_CLASSES = 200
 MOST_BATCHES = 64
 LEAST_BATCHES = 3
-FEWEST = 4
+FEWEST = 8
 """Samples of each batch, at least, for one class in all of them to be no chance."""
 LEAST_SAMPLES = 16
 """Samples of a part, at least, for the classes in it to say anything."""
+BY_CHANCE = 1e-6
 FEWEST_SAMPLES = 2
 """Samples of a batch, at least, for one class in it to say anything."""
 DEEPEST = 4
@@ -84,7 +91,12 @@ class SeenLabels:
             return False
         if len(trained.classes) < 2 or not self.classes:
             return False
-        return len(self.classes) == 1 or not self.classes & trained.classes
+        if not self.classes & trained.classes:
+            return True
+        labels = list(itertools.chain.from_iterable(trained.batches))
+        (*others, last) = self.classes
+        share = labels.count(last) / len(labels)  # the rare class may just not come
+        return not others and share**self.samples < BY_CHANCE
 
 
 def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
@@ -94,9 +106,10 @@ def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
     loader, plan = batches.loader, batches.plan
     if not is_in_order(loader):
         return None
-    if not all(isinstance(picks, list | tuple) for picks in plan):
+    try:
+        labels = _list_labels(engine, loader.dataset)
+    except Exception:  # of the program's own objects, which may be anything
         return None
-    labels = _list_labels(engine, loader.dataset)
     if labels is None or not 1 < len(set(labels)) <= MOST_CLASSES:
         return None
     runs = 1 + sum(label != after for label, after in itertools.pairwise(labels))
@@ -114,8 +127,8 @@ def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
 
 def is_in_order(loader: Any) -> bool:
     """Return whether a loader reads the samples as they are stored."""
-    inner = getattr(loader.batch_sampler, "sampler", None)
-    return isinstance(inner, SequentialSampler)
+    batches = loader.batch_sampler
+    return type(batches) is BatchSampler and type(batches.sampler) is SequentialSampler
 
 
 def _list_labels(engine: Engine, dataset: Any, depth: int = 0) -> list[Any] | None:

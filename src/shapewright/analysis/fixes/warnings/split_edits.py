@@ -95,6 +95,7 @@ def _list_imported(text: SourceText) -> set[str]:
 
 
 def _add_import(text: SourceText, module: str) -> Edit:
-    """Return the edit that imports a module before the first import."""
-    first = next(n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom))
+    """Return the edit that imports a module before the first other import."""
+    imports = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+    first = next(n for n in imports if getattr(n, "module", "") != "__future__")
     return write_before(text, first, f"import {module}")
