@@ -31,6 +31,26 @@ optimizer.step()
         "`net` is a module, and an optimizer takes its parameters",
         "`net.parameters()`",
     ),
+    "a container for its parameters": (
+        """
+net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2))
+optimizer = torch.optim.Adam(net)
+net(torch.randn(3, 6)).sum().backward()
+optimizer.step()
+""",
+        "`net` is a module, and an optimizer takes its parameters",
+        "`net.parameters()`",
+    ),
+    "modules for their parameters": (
+        """
+first, second = nn.Linear(6, 8), nn.Linear(8, 2)
+optimizer = torch.optim.SGD([first, second], lr=0.1)
+second(first(torch.randn(3, 6))).sum().backward()
+optimizer.step()
+""",
+        "`[first, second]` holds modules, and an optimizer takes their parameters",
+        "`[*first.parameters(), *second.parameters()]`",
+    ),
     "random numbers for what a model computes": (
         """
 logits = torch.randn(4, 2)

@@ -25,6 +25,7 @@ SPARSE = re.compile(r"(\w+) does not support sparse gradients")
 TEXTS = re.compile(r"not supported between instances of '(?:float|int)' and 'str'")
 LAYERS = frozenset({"Linear", "LSTM", "GRU", "Conv2d", "Transformer", "Embedding"})
 NO_ITERABLE = re.compile(r"'(\w+)' object is not iterable")
+OF_MODULES = "can only optimize Tensors, but one of the params is torch.nn.modules"
 NO_METRIC = re.compile(r"step\(\) missing 1 required positional argument: 'metrics'")
 YAML_TEXT = re.compile(r"^\s*[\w-]+:\s+((\d+)([eE][-+]?\d+))\s*$")
 """A line of YAML 1.1 whose number is a text, since it has no decimal point."""
@@ -44,7 +45,7 @@ def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | No
         return _explain_sparse(program, sparse.group(1))
     if TEXTS.search(messages):
         return _explain_texts(program, text, node)
-    if NO_ITERABLE.search(messages):
+    if NO_ITERABLE.search(messages) or OF_MODULES in messages:
         return _explain_module(program, text, node, messages)
     if NO_METRIC.search(messages):
         return _explain_metric(text, node)
@@ -56,27 +57,40 @@ def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | No
 def _explain_module(
     program: Program, text: SourceText, node: ast.AST, messages: str
 ) -> Explanation | None:
-    """Explain `SGD(model, lr=0.1)`: an optimizer takes the parameters."""
+    """Explain `SGD(model, lr=0.1)` and `Adam([encoder, decoder])`: an optimizer takes
+    the parameters.
+    """
     refused = NO_ITERABLE.search(messages)
     call = node if isinstance(node, ast.Call) else text.around(node, ast.Call)
-    if refused is None or not isinstance(call, ast.Call) or not call.args:
+    if not isinstance(call, ast.Call) or not call.args:
         return None
+    if refused is not None and not _is_module(program, refused[1]):
+        return None
+    if refused is not None and not any(word.arg == "lr" for word in call.keywords):
+        return None
+    first = call.args[0]
+    items = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
+    names = [text.written(item) for item in items]
+    if items[0] is first:
+        message = f"`{names[0]}` is a module, and an optimizer takes its parameters"
+        new = f"{names[0]}.parameters()"
+    else:
+        message = f"`{text.line_of(first)}` holds modules, and an optimizer takes"
+        message += " their parameters"
+        new = f"[{', '.join(f'*{name}.parameters()' for name in names)}]"
+    edit = Edit(text.span(first), new)
+    return Explanation(message, (), (Fix("fits", f"`{new}`", (edit,)),))
+
+
+def _is_module(program: Program, name: str) -> bool:
+    """Return whether a class is a module, of torch or of the program."""
     bases = [
         ast.unparse(base)
         for own in program.own_texts()
-        for _, kind in own.definitions(refused[1])
+        for _, kind in own.definitions(name)
         for base in getattr(kind, "bases", [])
     ]
-    is_module = any("Module" in base for base in bases)
-    if not (is_module or refused[1] in LAYERS):
-        return None
-    if not any(word.arg == "lr" for word in call.keywords):
-        return None
-    name = text.written(call.args[0])
-    message = f"`{name}` is a module, and an optimizer takes its parameters"
-    new = f"{name}.parameters()"
-    edit = Edit(text.span(call.args[0]), new)
-    return Explanation(message, (), (Fix("fits", f"`{new}`", (edit,)),))
+    return name in LAYERS or any("Module" in base for base in bases)
 
 
 # -- sparse gradients ------------------------------------------------------------------
