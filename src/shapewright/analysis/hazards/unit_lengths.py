@@ -76,11 +76,11 @@ def _is_ranked_alone(scene: HazardContext, op: Op) -> bool:
     its rows.
     """
     users = scene.users.get(op.outputs[0].tensor, ())
-    return bool(users) and all(_gives_places(scene, user) for user in users)
+    return bool(users) and all(_is_read_by_place(scene, user) for user in users)
 
 
-def _gives_places(scene: HazardContext, user: OperatorCall) -> bool:
-    """Return whether a call gives places along the last dim, and no values are read."""
+def _is_read_by_place(scene: HazardContext, user: OperatorCall) -> bool:
+    """Return whether a call finds places along the last dim, and no values are read."""
     if user.name not in PLACES:
         return False
     dim = user.given(PLACES[user.name], "dim", default=-1)
