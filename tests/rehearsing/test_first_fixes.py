@@ -294,3 +294,18 @@ def test_ids_of_an_array_beyond_an_embedding(
 ) -> None:
     report = rehearsed(tmp_path, HEAD + TABLE.replace("{rows}", str(rows)))
     assert [f.code for f in report.findings if f.severity != "note"] == told
+
+
+def test_a_name_is_said_to_be_what_it_was_given_alone(tmp_path: Path) -> None:
+    program = """
+def compare(x, y, pair):
+    first, second = x.flatten(1), y.flatten(1)
+    third, fourth = zip(*pair)
+    return first @ second + torch.stack(third)
+
+compare(torch.randn(4, 2, 3), torch.randn(4, 2, 3), [(torch.ones(4), 1)] * 4)
+"""
+    report = rehearsed(tmp_path, HEAD + program)
+    places = [related.message for related in report.findings[0].related]
+    assert "`first` is `x.flatten(1)`" in places
+    assert not [words for words in places if "x.flatten(1), y" in words]

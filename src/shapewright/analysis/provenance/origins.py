@@ -282,19 +282,27 @@ def drop_repeated(
     return kept
 
 
+SET_HERE = " set here"
+
+
 def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
     """Yield the last assignment of every name on a line, within the same function."""
     scope = text.around(node, ast.FunctionDef)
     line = getattr(node, "lineno", 0)
     if scope is None:
         return
-    last: dict[str, ast.expr] = {}
-    for target, value in iter_assignments(scope, before=line):
-        last |= dict.fromkeys(collect_names(target), value)
+    last: dict[str, tuple[ast.expr, str]] = {}
+    for target, value in iter_assignments(scope, before=line, unpacked=True):
+        if isinstance(target, ast.Name):
+            last[target.id] = value, "is"
+        elif isinstance(target, ast.Tuple | ast.List):
+            last |= dict.fromkeys(collect_names(target), (value, "is a part of"))
     for word in _collect_names(node):
         if word in last:
-            value = last[word]
-            yield Related(text.span(value), f"`{word}` is{_quote_value(text, value)}")
+            value, verb = last[word]
+            quoted = _quote_value(text, value)
+            verb = "is" if quoted == SET_HERE else verb
+            yield Related(text.span(value), f"`{word}` {verb}{quoted}")
 
 
 def _collect_names(node: ast.AST) -> list[str]:
@@ -312,7 +320,7 @@ def _quote_value(text: SourceText, node: ast.expr) -> str:
     expression is too long.
     """
     written = text.line_of(node)
-    return f" `{written}`" if len(written) <= LONGEST else " set here"
+    return f" `{written}`" if len(written) <= LONGEST else SET_HERE
 
 
 def _iter_attribute_origins(program: Program, op: Op) -> Iterator[Related]:
