@@ -307,5 +307,5 @@ compare(torch.randn(4, 2, 3), torch.randn(4, 2, 3), [(torch.ones(4), 1)] * 4)
 """
     report = rehearsed(tmp_path, HEAD + program)
     places = [related.message for related in report.findings[0].related]
-    assert "`first` is `x.flatten(1)`" in places
-    assert not [words for words in places if "x.flatten(1), y" in words]
+    assert "`second` is `y.flatten(1)`" in places
+    assert "`third` is a part of `zip(*pair)`" in places
