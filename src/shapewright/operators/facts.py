@@ -55,6 +55,7 @@ MEANINGS = {
     "removes_dims": "removes so many dims (a negative number: adds)",
     "shows_elements": "shows all or some elements of its input, however large",
     "shows_range": "returns a range of positions if it is given one",
+    "ranks_along": "returns where its largest elements are, the dim at this position",
     "keeps_shape": "returns a tensor of the shape of its first argument",
     "changes_tensor_itself": "changes sizes or flags of the tensor object",
     "has_no_kernel": "works on the tensor in place without a kernel of its own",

@@ -11,14 +11,14 @@ from shapewright.analysis.hazards.value_makers import find_value_maker
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import ONE_SIDE_NORMALIZED, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.record.ops import Fact, Op
 
 MATRIX_PRODUCTS = operators_with("is_product")
 QUOTIENTS = operators_with("divides_elements")
 LENGTHS = frozenset({"norm", "vector_norm"})
-PLACES = {"argmax": 1, "argsort": 1, "max": 1, "sort": 1, "topk": 2}
-"""Calls that give places, by the position of their dim."""
+RANKED = values_of("ranks_along")
+"""Calls that return positions, by where their dim is given."""
 
 
 @looks_for(ONE_SIDE_NORMALIZED)
@@ -81,9 +81,9 @@ def _is_ranked_alone(scene: HazardContext, op: Op) -> bool:
 
 def _is_read_by_place(scene: HazardContext, user: OperatorCall) -> bool:
     """Return whether a call finds places along the last dim, and no values are read."""
-    if user.name not in PLACES:
+    if user.name not in RANKED:
         return False
-    dim = user.given(PLACES[user.name], "dim", default=-1)
+    dim = user.given(RANKED[user.name], "dim", default=-1)
     values = user.op.outputs[0].tensor if len(user.op.outputs) > 1 else -1
     is_last = dim in (-1, user.op.inputs[0].ndim - 1)
     return is_last and not scene.users.get(values, ())

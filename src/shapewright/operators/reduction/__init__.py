@@ -22,6 +22,7 @@ FACTS = {
     "sorts_elements": "sort argsort topk",
     "returns_indices": "argmax argmin",
     "returns_values_and_indices": "max min median mode",
+    "ranks_along": {"argmax": 1, "argsort": 1, "max": 1, "sort": 1, "topk": 2},
     "returns_distinct_indices": "topk sort argsort bincount",
     "adds_by_index": "bincount",
     "takes_integers": "bincount",
