@@ -63,3 +63,33 @@ def test_each_independent_mistake_has_its_code_and_its_line(tmp_path: Path) -> N
     assert "expected: 10 is `input_size` of `lstm`" in shown
     assert "     8  5  20   `h`\n        8  20   `torch.zeros(8, 20)`\n" in shown
     assert "8·5·20 = 800 elements in `h`" in shown
+
+
+TWICE_AS_LONG = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, logits, labels):
+        labels[:, :2] = 255
+        logits, labels = logits.view(-1), labels.view(-1)
+        valid = labels != 255
+        logits, labels = logits[valid], labels[valid]
+        signs = 2.0 * labels.float() - 1.0
+        return torch.relu(1.0 - logits * signs).mean()
+
+
+def example_inputs():
+    return torch.randn(2, 2, 8, 8), torch.zeros(2, 8, 8, dtype=torch.int64)
+"""
+
+
+def test_nothing_follows_from_a_mask_of_another_length(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(TWICE_AS_LONG)
+    report = api.check_target(f"{file}:Net")
+    errors = [each for each in report.findings if each.severity == "error"]
+    assert [(each.code, each.span and each.span.line) for each in errors] == [
+        ("mask-shape", 10)
+    ]

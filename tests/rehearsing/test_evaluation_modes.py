@@ -171,3 +171,28 @@ def test_a_model_of_the_past_is_not_trained(tmp_path: Path, then: str) -> None:
 def test_a_model_is_trained_after_its_evaluation(tmp_path: Path) -> None:
     found = rehearsed(tmp_path, PAST.format(then="fit(first)")).findings
     assert [each.code for each in found] == ["trained-in-eval-mode"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        ("nn.BatchNorm1d(8)", "its batch norm statistics include this data"),
+        ("nn.Dropout()", "its dropout is active"),
+        (
+            "nn.BatchNorm1d(8), nn.Dropout()",
+            "its dropout is active, and its batch norm statistics include this data",
+        ),
+    ],
+)
+def test_only_the_layers_of_the_model_are_named(
+    tmp_path: Path, layer: str, words: str
+) -> None:
+    text = TEXT.replace("nn.BatchNorm1d(8), nn.Dropout()", layer).format(
+        use=LOSSES, mode="pass", after="pass", returned="self.head(made)", first=""
+    )
+    (finding,) = (
+        each
+        for each in rehearsed(tmp_path, text).findings
+        if each.code == "evaluated-in-training-mode"
+    )
+    assert finding.message == f"`Net` is evaluated in training mode: {words}"

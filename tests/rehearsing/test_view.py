@@ -177,6 +177,29 @@ train.py: no findings
     )
 
 
+def test_many_shapes_of_batches_are_ranges() -> None:
+    shapes = tuple(f"({n},) int64, (2, {2 * n}) float32" for n in range(55, 61))
+    turns = tuple(range(1, 8))
+    batches = Moment(
+        "batches", "train.py", 7, "Graphs", 1, turns, 7, (*shapes, "None"), (), 7
+    )
+    told = Rehearsal("cpu", Moment("run", inner=(batches,)), (), (), 2.0, 3)
+    assert_expected_inline(
+        shown(Report("train.py", (), rehearsal=told), 80),
+        """\
+train.py  on cpu: 3 optimizer steps in 2.0 s, with no data
+
+train.py
+   7 | Graphs  batches 1-7 of 7
+     |         Graphs
+     |         (55-60,) i64, (2, 110-120) f32, 6 shapes
+     |         None
+
+train.py: no findings
+""",
+    )
+
+
 def test_equal_assumptions_stand_together(report: Report) -> None:
     span = next(each.span for each in report.assumptions if each.span is not None)
     many = [

@@ -51,9 +51,8 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
         reported = True
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
-            f"`{met.name}` is evaluated in training mode: its dropout is active, and "
-            "its "
-            "batch norm statistics include this data",
+            f"`{met.name}` is evaluated in training mode: "
+            f"{_describe_mode(scene, met.name)}",
             scene.span(met.place),
         )
     if not reported:
@@ -61,8 +60,8 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
     for met in scene.observations("loaded-in-training"):
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
-            f"`{met.name}` is loaded and used in training mode: its dropout is active,"
-            " and its batch norm takes the statistics of this data",
+            f"`{met.name}` is loaded and used in training mode: "
+            f"{_describe_mode(scene, met.name)}",
             scene.span(met.place),
             (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
         )
@@ -100,7 +99,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             scope = text.around(node, *FUNCTIONS, ast.Module)
             is_shown = is_notebook(text.file)  # the last value of a cell
             uncalled = None if is_shown else find_uncalled(scope, "eval")
-            words = "its dropout is active, and its batch norm takes this data"
+            words = _describe_mode(scene, call.class_name)
             if uncalled is not None and uncalled.lineno > node.lineno:
                 uncalled = None
             if uncalled is not None:
@@ -112,6 +111,25 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
                 place[0].span(uncalled or place[1]),
                 (call.span, "it is evaluated here"),
             )
+
+
+def _describe_mode(scene: RehearsalContext, name: str) -> str:
+    """Return what training mode does to the layers that a model of a class calls."""
+    names = {
+        op.name.rpartition(".")[2]
+        for call in scene.program.trace.calls
+        if call.class_name == name
+        for op in scene.program.trace.ops[slice(*call.ops)]
+        if _is_in_training_mode(scene, op)
+    }
+    if not names:  # inside a layer that is one call
+        return "its dropout or batch norm acts as in training"
+    parts = []
+    if names & DROPOUTS:
+        parts.append("its dropout is active")
+    if names - DROPOUTS:
+        parts.append("its batch norm statistics include this data")
+    return ", and ".join(parts)
 
 
 def _is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:

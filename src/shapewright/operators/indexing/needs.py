@@ -40,7 +40,12 @@ MASKS = ("bool", "uint8")
 @needs("torch.Tensor.__getitem__")
 def getitem(self: Meta, index: Any) -> Unmet | None:
     """Check that there are no more indices than dims, and that each is in range."""
-    return _of_items(self, index)
+    wrong = _of_items(self, index)
+    if wrong is not None and wrong.code == MASK_SHAPE and is_tensor(index):
+        # The mask stays, so that as many rows are read here as it reads elsewhere.
+        fitting = Made((*index.shape, *self.shape[len(index.shape) :]), self.dtype)
+        return replace(wrong, grants=(Grant("self", fitting),))
+    return wrong
 
 
 def _consumed(item: Any) -> int:

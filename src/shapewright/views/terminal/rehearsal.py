@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -32,8 +33,14 @@ if TYPE_CHECKING:
 MOST_RUNS = 4
 """Ranges of numbers that are listed of a loop's turns, at most."""
 
+MOST_SHAPES = 4
+"""Shapes of the batches of a loader that are listed one by one, at most."""
+
 MOST_NAMES = 4
 """Files that are listed of a line that saves or loads, at most."""
+
+SIZE = re.compile(r"(?<![A-Za-z\d])\d+")
+"""A size in a shape, and no part of a dtype."""
 
 SHORT = {
     "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16",
@@ -127,7 +134,7 @@ def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
         return (
             _format_turns(moment, "batch"),
             text,
-            *map(_shorten_dtypes, moment.shapes),
+            *_fold_shapes([*map(_shorten_dtypes, moment.shapes)]),
         )
     if kind == "backward":
         loss = f"loss {' | '.join(map(_shorten_dtypes, moment.shapes))}"
@@ -146,6 +153,34 @@ def _describe_results(moments: Sequence[Moment]) -> tuple[str, ...]:
     if kind == "schedule" and moment.total is not None:
         return (f"{text}, {moment.total:,} steps at most",)
     return (text,)
+
+
+def _fold_shapes(shapes: list[str]) -> list[str]:
+    """Return shapes line by line; many that differ in sizes alone as ranges:
+    `(255-305,) i64`.
+    """
+    if len(shapes) <= MOST_SHAPES:
+        return shapes
+    folded: list[str] = []
+    for texts in _group_by_form(shapes).values():
+        sizes = zip(*(map(int, SIZE.findall(text)) for text in texts), strict=True)
+        ranges = [
+            f"{low}" if low == high else f"{low}-{high}"
+            for low, high in ((min(column), max(column)) for column in sizes)
+        ]
+        ordered = iter(ranges)
+        line = SIZE.sub(lambda _, ordered=ordered: next(ordered), texts[0])
+        folded.append(f"{line}, {len(texts)} shapes" if len(texts) > 1 else line)
+    more = len(folded) - MOST_SHAPES
+    return folded if more <= 0 else [*folded[:MOST_SHAPES], f"and {more} more"]
+
+
+def _group_by_form(shapes: list[str]) -> dict[str, list[str]]:
+    """Return shapes in groups that differ in nothing but their sizes."""
+    groups: dict[str, list[str]] = {}
+    for text in shapes:
+        groups.setdefault(SIZE.sub("#", text), []).append(text)
+    return groups
 
 
 def _format_turns(moment: Moment, name: str) -> str:
