@@ -309,3 +309,26 @@ compare(torch.randn(4, 2, 3), torch.randn(4, 2, 3), [(torch.ones(4), 1)] * 4)
     places = [related.message for related in report.findings[0].related]
     assert "`second` is `y.flatten(1)`" in places
     assert "`third` is a part of `zip(*pair)`" in places
+
+
+@pytest.mark.parametrize(
+    ("own", "is_told"),
+    [("rows = len(items)", False), ("pass", True)],
+    ids=["set in this function", "set once"],
+)
+def test_a_number_is_said_of_no_other_variable(
+    tmp_path: Path, own: str, is_told: bool
+) -> None:
+    program = f"""
+def prepare(rows=96):
+    return list(range(rows))
+
+def cut(items):
+    {own}
+    return items["first"] if rows else items
+
+cut(prepare())
+"""
+    report = rehearsed(tmp_path, HEAD + program)
+    places = [related.message for related in report.findings[0].related]
+    assert any("`rows` is 96 from here" in words for words in places) == is_told

@@ -252,12 +252,27 @@ def iter_line_definitions(program: Program, span: Span | None) -> Iterator[Relat
     for node in text.near(span.line):
         yield from _iter_assignments(text, node)
         for name in _collect_names(node):
-            if _is_counted(text, name):
+            if _is_counted(text, name) or _is_set_around(text, node, name):
                 continue
-            for place in _iter_sources(text, name, None, DEEP):
+            places = list(_iter_sources(text, name, None, DEEP))
+            numbers = {evaluate_whole_number(place) for place in places}
+            for place in places if len(numbers) == 1 else ():
                 label = f"`{name}` is {evaluate_whole_number(place)} from here"
                 yield Related(text.span(place), label)
         return
+
+
+def _is_set_around(text: SourceText, node: ast.AST, name: str) -> bool:
+    """Return whether the function around a line sets a name itself: no number that
+    another function gives its variable of that name.
+    """
+    scope = text.around(node, ast.FunctionDef)
+    return scope is not None and any(
+        isinstance(inner, ast.Name)
+        and inner.id == name
+        and isinstance(inner.ctx, ast.Store)
+        for inner in ast.walk(scope)
+    )
 
 
 def _is_counted(text: SourceText, name: str) -> bool:
