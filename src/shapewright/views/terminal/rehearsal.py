@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -168,8 +169,8 @@ def _fold_shapes(shapes: list[str]) -> list[str]:
             f"{low}" if low == high else f"{low}-{high}"
             for low, high in ((min(column), max(column)) for column in sizes)
         ]
-        ordered = iter(ranges)
-        line = SIZE.sub(lambda _, ordered=ordered: next(ordered), texts[0])
+        words = zip(SIZE.split(texts[0]), [*ranges, ""], strict=True)
+        line = "".join(itertools.chain.from_iterable(words))
         folded.append(f"{line}, {len(texts)} shapes" if len(texts) > 1 else line)
     more = len(folded) - MOST_SHAPES
     return folded if more <= 0 else [*folded[:MOST_SHAPES], f"and {more} more"]
