@@ -152,6 +152,16 @@ self.shortcut = nn.Conv2d(3, 8, 1)""",
         ),
         "`self.q(x).gather(1, action.unsqueeze(1)).squeeze(1)`",
     ),
+    "a channel for each pixel of a flat target": (
+        program(
+            "self.head = nn.Conv2d(3, 2, 1)",
+            """x, mask):
+        out = self.head(x).view(-1)
+        return F.binary_cross_entropy_with_logits(out, mask.view(-1))""",
+            "torch.randn(4, 3, 8, 8), torch.rand(4, 8, 8)",
+        ),
+        "`nn.Conv2d(3, 1, 1)`",
+    ),
     "what grows is not written in place": (
         program(
             "self.slope = nn.Parameter(torch.ones(4, 1, 1), requires_grad=False)",

@@ -342,6 +342,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "producer", 3.4, constructors.fix_producer(program, failure)
     )
+    yield from iter_options("factor", 2.3, constructors.fix_factor(program, failure))
     yield from iter_options(
         "operands", 3.6, numbers_and_names.swap_operands(program, failure)
     )

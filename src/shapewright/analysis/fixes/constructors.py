@@ -98,6 +98,27 @@ def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from change_layer_size(program, module, has, needs, "")
 
 
+def fix_factor(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Make a layer produce other channels where a flat output has a factor more or less
+    than what it meets: one channel for two where a loss compares pixel by pixel.
+    """
+    op = program.trace.ops[failure.op]
+    sides = [side for side in find_sides(failure) if side is not None]
+    places = [(op.inputs[at], dim) for at, dim in sides]
+    ways = [trace_dim(program, *place) for place in places]
+    flat = all(fact.ndim == 1 for fact, _ in places)
+    if len(ways) < 2 or not flat or any(way.why == "parameter" for way in ways):
+        return
+    sizes = [fact.shape[dim] for fact, dim in places]
+    for way, own, other in zip(ways, sizes, reversed(sizes), strict=True):
+        for at, dim in way.places if way.why == "product" and way.op else ():
+            assert way.op is not None
+            for module, size in _iter_modules(program, way.op.inputs[at], dim):
+                if own and size * other % own == 0 and size * other != 0:
+                    new = size * other // own
+                    yield from change_layer_size(program, module, size, new, "")
+
+
 def resize_producer(program: Program, fact: Fact, dim: int, size: int) -> Iterator[Fix]:
     """Make the layer that set the size of a dim produce another size."""
     for module, layer_size in _iter_modules(program, fact, dim % len(fact.shape)):
@@ -249,7 +270,7 @@ def write_changed_size(text: SourceText, node: ast.expr, old: int, new: int) -> 
             return f"{new // old} * {written}"
         if new > 1 and old % new == 0:
             return f"{written} // {old // new}"
-        if abs(new - old) < 2:
+        if abs(new - old) < 2 and new > 1:
             return f"{written} {'+' if new > old else '-'} {abs(new - old)}"
     is_product = isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS)
     if is_product and old > 1 and new % old == 0:
@@ -302,13 +323,18 @@ def _as_product(program: Program, fact: Fact, dim: int) -> str:
 
 
 def _suggest_constant(text: SourceText, node: ast.expr, size: int) -> Iterator[Fix]:
-    """Suggest `N_CLASSES = 7` where the file gives a name its only number."""
-    name = node.id if isinstance(node, ast.Name) else ""
-    values = find_defining(text, name) if name.isupper() else []
+    """Suggest `N_CLASSES = 7`, or `'classes': 7` of a dict of settings, where the file
+    gives a name its only number.
+    """
+    name = node.id if isinstance(node, ast.Name) and node.id.isupper() else ""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = str(node.slice.value)
+    values = find_defining(text, name)
     if len(values) == 1 and isinstance(values[0], ast.Constant):
-        yield Fix(
-            "fits", f"`{name} = {size}`", (Edit(text.span(values[0]), f"{size}"),)
-        )
+        edit = Edit(text.span(values[0]), f"{size}")
+        is_key = isinstance(text.parent(values[0]), ast.Dict)
+        shown = f"{name!r}: {size}" if is_key else f"{name} = {size}"
+        yield Fix("fits", f"`{shown}`", (edit,))
 
 
 def _find_function_argument(

@@ -52,9 +52,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
         return True
     if code == TARGET_SHAPE:
-        return _is_turned_in_vain(program, failure, fix) or _is_of_merged_rows(
-            program, failure, fix
-        )
+        is_of_rows = kind != "factor" and _is_of_merged_rows(program, failure, fix)
+        return is_of_rows or _is_turned_in_vain(program, failure, fix)
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
