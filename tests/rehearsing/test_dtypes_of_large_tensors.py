@@ -13,6 +13,7 @@ SCRIPT = """\
     import torch.nn.functional as F
     whole = torch.randint(0, 2, (64, 5, 64, 64))
     real = torch.rand(64, 5, 64, 64, requires_grad=True)
+    rows, at = torch.zeros(500), torch.randint(500, (60_000,))
     {call}
     """
 REFUSED = [
@@ -29,6 +30,15 @@ REFUSED = [
     "1 - whole.bool()",
     "whole.bool().argmax(1)",
     "F.relu(whole.bool())",
+    "rows.index_add_(0, at, at)",
+    "rows.index_add(0, at, at)",
+    "rows.index_copy_(0, at, at)",
+    "rows.index_reduce_(0, at, at, 'mean')",
+    "rows.put_(at, at)",
+    "rows.index_put_((at,), at)",
+    "rows[at] = at",
+    "rows[at] = torch.tensor(3)",
+    "rows[rows < 1] = torch.arange(500)",
 ]
 TAKEN = [
     "F.cross_entropy(real, whole[:, 0])",
@@ -38,6 +48,11 @@ TAKEN = [
     "whole.float().softmax(1)",
     "whole.sigmoid()",
     "whole.bool().any(1)",
+    "rows[10:20] = torch.arange(10)",
+    "rows[at] = 3",
+    "rows[rows < 1] = torch.tensor(3)",
+    "rows.index_add_(0, at, at.float())",
+    "rows.scatter_(0, at, 1)",
     "real.masked_fill(whole.bool(), 0.0)",
     "1 - whole",
     "whole.unique()",

@@ -82,7 +82,9 @@ def ask_torch(
         # With autograd below, torch's data-free kernels take any two dtypes.
         if not wrong:
             answer_by_rule(engine, func, name, args, kwargs, infos)
-        if _can_refuse_dtypes(name, infos) and not is_in_place(name, kwargs):
+        if name in OF_FLOATS or (
+            _has_several_floats(infos) and not is_in_place(name, kwargs)
+        ):
             refused_dtypes.check_on_cpu(engine, func, args, kwargs, infos)
     elif (
         infos
@@ -239,11 +241,10 @@ OF_FLOATS = operators_with("needs_equal_dtypes")
 """Functions without a rule for every dtype, whose operands must share a dtype."""
 
 
-def _can_refuse_dtypes(name: str, infos: list[Info]) -> bool:
-    """Return whether a call on the CPU may reject the dtypes of its operands."""
+def _has_several_floats(infos: list[Info]) -> bool:
+    """Return whether operands of floats have several dtypes."""
     kinds = {info.meta.torch_dtype for info in infos}
-    floats = [kind for kind in kinds if kind.is_floating_point]
-    return len(floats) > 1 or name in OF_FLOATS
+    return sum(kind.is_floating_point for kind in kinds) > 1
 
 
 NORMALIZING = operators_with("normalizes_along_dim")

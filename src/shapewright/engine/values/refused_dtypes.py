@@ -68,6 +68,7 @@ def _is_of_dtypes(func: Any, physical: tuple[Args, Kwargs], eager: Exception) ->
 
 
 OF_DTYPES = re.compile(
-    r"not implemented for|expected scalar type|same dtype|only supports? floating"
+    r"not implemented for|expected scalar type|same (dtype|scalar type)|dtypes match"
+    r"|only supports? floating"
 )
 """Words of errors that depend on dtypes alone."""

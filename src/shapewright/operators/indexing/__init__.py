@@ -36,7 +36,10 @@ FACTS = {
     "makes_column": "gather take_along_dim",
     "replaces_loops": "scatter_add_ scatter_ index_add_ index_put_ gather",
     "keeps_weights": "[]",
-    "needs_equal_dtypes": "index_add",
+    "needs_equal_dtypes": """
+        index_add index_add_ index_copy index_copy_ index_reduce index_reduce_
+        index_put index_put_ put put_ []=
+    """,
     "takes_cpu_indices": "[]= index_put index_put_ _index_put_impl_",
     "mixes_devices": "index __getitem__ __setitem__",
     "accepts_cpu_tensor": "[] []= __setitem__",
