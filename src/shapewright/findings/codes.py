@@ -499,7 +499,7 @@ ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
     "a similarity of features of which one side alone has unit length",
     "`F.normalize` for both sides")
 UNREACHABLE_TARGETS = _hazard("unreachable-targets",
-    "a last activation whose range many of the targets are outside of",
+    "targets outside of what a last activation or a binary loss can reach",
     "a last layer without the activation, or targets scaled into its range")
 SINGLE_CLASS = _hazard("single-class",
     "`argmax` or a cross entropy over the only output of a layer",

@@ -23,3 +23,5 @@ class DataValues:
     """The largest of each column of a table of whole numbers."""
     quantiles: tuple[float, ...] = ()
     """Elements from the lowest to the highest, evenly spaced among the sorted ones."""
+    limits: tuple[float, float] | None = None
+    """The lowest and the highest number, if all are finite."""

@@ -77,7 +77,34 @@ fit(nn.Sequential(nn.Linear(4, 1), nn.Softplus()), (sums - sums.mean()) / sums.s
         "without `nn.Softplus()`",
     ),
 }
+MASKS = """\
+masks = (rng.random((60, 1)) < 0.4).astype(np.uint8) * 255
+criterion = nn.BCEWithLogitsLoss()
+net = nn.Linear(4, 1)
+"""
+WRONG["masks of 255"] = (
+    MASKS + "criterion(net(x), torch.from_numpy(masks).float()).backward()",
+    "goes up to 255",
+    "`torch.from_numpy(masks).float() / 255`",
+)
+WRONG["stacked masks"] = (
+    MASKS
+    + """\
+items = [torch.from_numpy(mask.astype(np.float32)) for mask in masks.reshape(6, 10, 1)]
+y = torch.cat(items)
+loss = F.binary_cross_entropy_with_logits(net(x), y)
+loss.backward()
+""",
+    "goes up to 255",
+    "`y / 255`",
+)
 RIGHT = {
+    "divided masks": MASKS
+    + "criterion(net(x), torch.from_numpy(masks).float() / 255).backward()",
+    "masks of truths": MASKS
+    + "criterion(net(x), (torch.from_numpy(masks) > 127).float()).backward()",
+    "soft labels": MASKS
+    + "criterion(net(x), torch.tensor(rng.random((60, 1))).float()).backward()",
     "linear": "fit(nn.Linear(4, 1), spread)",
     "in the range": "fit(nn.Sequential(nn.Linear(4, 1), nn.ReLU()), prices[:, None])",
     "scaled": """\

@@ -18,9 +18,12 @@ from shapewright.record.ops import Fact
 REGRESSIONS = operators_with("warns_of_shapes")
 RANGES = values_of("gives_range")
 KEEPING = PASSING | {"to", "float", "double", "stack", "astype"}
+JOINS = operators_with("joins_tensors")
 DIFFERENCES = operators_with("subtracts")
 FARTHEST = 24
 """Calls between data and the loss."""
+BINARY = frozenset({"binary_cross_entropy", "binary_cross_entropy_with_logits"})
+"""Losses whose targets are probabilities."""
 LEAST_SHARE = 0.1
 """Of the targets outside, for a mistake; fewer may be noise."""
 
@@ -28,6 +31,7 @@ LEAST_SHARE = 0.1
 @looks_for(UNREACHABLE_TARGETS)
 def find_unreachable_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of predictions that cannot come near many of their targets."""
+    yield from _find_no_probabilities(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in REGRESSIONS or len(call.op.inputs) != 2:
@@ -56,6 +60,46 @@ def find_unreachable_targets(scene: HazardContext) -> Iterator[Finding]:
             " prediction comes near them",
             (maker.op, "the last activation"),
         )
+
+
+def _find_no_probabilities(scene: HazardContext) -> Iterator[Finding]:
+    """Find binary losses whose targets are data beyond 0 and 1, such as masks of 0 and
+    255.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in BINARY or len(call.op.inputs) < 2 or call.op.span in seen:
+            continue
+        low, high = find_limits(scene, call.op.inputs[1])
+        if low >= 0 and high <= 1:
+            continue
+        seen.add(call.op.span)
+        reach = f"up to {high:g}" if high > 1 else f"down to {low:g}"
+        yield scene.finding(
+            UNREACHABLE_TARGETS,
+            call.op,
+            f"{scene.words(call.op)[1]} goes {reach}, and `F.{call.name}` takes targets"
+            " between 0 and 1: the loss has no lowest value",
+        )
+
+
+def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
+    """Return the lowest and the highest number of the data that a tensor holds, both 0
+    if something was computed with them.
+    """
+    limits = [(0.0, 0.0)]
+    waiting = [(fact, FARTHEST)]
+    while waiting:
+        current, left = waiting.pop()
+        values = scene.program.data_values.get(current.tensor)
+        if values is not None and values.limits is not None:
+            limits.append(values.limits)
+            continue
+        maker = scene.maker(current)
+        if maker is not None and left and maker.name in KEEPING:
+            count = len(maker.op.inputs) if maker.name in JOINS else 1
+            waiting += [(part, left - 1) for part in maker.op.inputs[:count]]
+    return min(low for low, _ in limits), max(high for _, high in limits)
 
 
 def _describe_outside(scene: HazardContext, fact: Fact, low: float, high: float) -> str:

@@ -1,7 +1,7 @@
 """Look at data of the program where they become a tensor: NaN, infinities, zeros.
 
-Nothing is noted once a value was supposed or stands for what is absent: what an array
-holds from then on may be Shapewright's own.
+Nothing is noted once a value was supposed, other than drawn, or stands for what is
+absent: what an array holds from then on may be Shapewright's own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ MOST_COLUMNS = 64
 QUANTILES = 33
 SAMPLE = 1 << 13
 """Elements of a column of which the quantiles are taken."""
+DRAW = "a random draw"
+"""The end of an assumption on a value that was drawn."""
 FEWEST = 2
 """Elements from which a tensor counts as data: a single infinity is a start value."""
 
@@ -33,10 +35,10 @@ class _Watcher(Protocol):
 
 
 def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
-    """Return what is remarkable in data that become a tensor, or None; of whole numbers
-    the largest.
+    """Return what is remarkable in data that become a tensor, or None where they are
+    not looked at; of whole numbers the largest.
     """
-    if not engine.looks_at_data or engine.assumptions or engine.stand_ins:
+    if not engine.looks_at_data or engine.stand_ins or _has_supposed(engine):
         return None
     if not FEWEST <= data.numel() <= LARGEST:
         return None
@@ -44,7 +46,7 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
         return None
     if not data.is_floating_point():
         whole = data.dtype is not torch.bool
-        largest = int(data.detach().max()) if whole else 1
+        least, largest = map(int, data.detach().aminmax()) if whole else (0, 1)
         columns: tuple[int, ...] = ()
         if whole and data.ndim == 2 and data.shape[1] <= MOST_COLUMNS:
             columns = tuple(data.detach().amax(0).tolist())
@@ -53,6 +55,7 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
             highest=largest,
             columns=columns,
             quantiles=_list_quantiles(data) if whole else (),
+            limits=(least, largest),
         )
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
@@ -61,9 +64,15 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
     has_zeros = not is_finite or lowest <= 0 <= highest
     zeros = int((data == 0).sum()) if has_zeros else 0
     quantiles = _list_quantiles(data) if is_finite else ()
-    if not (nans or infinities or zeros or quantiles):
-        return None
-    return DataValues(data.numel(), nans, infinities, zeros, quantiles=quantiles)
+    limits = (lowest, highest) if is_finite else None
+    return DataValues(
+        data.numel(), nans, infinities, zeros, quantiles=quantiles, limits=limits
+    )
+
+
+def _has_supposed(engine: _Watcher) -> bool:
+    """Return whether a value was supposed; a draw is one that a real run may have."""
+    return any(not words.endswith(DRAW) for words, _ in engine.assumptions)
 
 
 def _list_quantiles(data: torch.Tensor) -> tuple[float, ...]:

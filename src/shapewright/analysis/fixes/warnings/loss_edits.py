@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distribution_inputs import (
     DISTRIBUTIONS,
     get_probabilities,
 )
+from shapewright.analysis.hazards.target_ranges import find_limits
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -85,7 +87,12 @@ def _suggest_swapped_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix
 def suggest_without_activation(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest to leave out the last activation, where it is written for itself."""
+    """Suggest to leave out the last activation, where it is written for itself; for
+    masks of 0 and 255, to divide them.
+    """
+    if not finding.related and isinstance(node, ast.Call):
+        yield from _suggest_divided_target(program, finding, text, node)
+        return
     place = finding.related[0].span if finding.related else finding.span
     makers = [
         op
@@ -94,6 +101,30 @@ def suggest_without_activation(
     ]
     if makers:
         yield from _suggest_without(program, makers[-1])
+
+
+def _suggest_divided_target(
+    program: Program, finding: Finding, text: SourceText, call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `masks / 255` as the target of a binary loss."""
+    scene = HazardContext(program)
+    targets = [
+        op.inputs[1]
+        for op in program.trace.ops
+        if op.span == finding.span and len(op.inputs) > 1
+    ]
+    limits = [find_limits(scene, target) for target in targets]
+    if (0.0, BRIGHTEST) in limits and len(call.args) > 1:
+        written = text.written(call.args[1])
+        simple = isinstance(call.args[1], ast.Name | ast.Attribute | ast.Subscript)
+        simple |= isinstance(call.args[1], ast.Call)
+        shown = f"{written if simple else f'({written})'} / {BRIGHTEST}"
+        edit = Edit(text.span(call.args[1]), shown)
+        yield Fix("fits", f"`{shown}`", (edit,))
+
+
+BRIGHTEST = 255
+"""What white is in an image of bytes."""
 
 
 def _suggest_without(program: Program, maker: Op) -> Iterator[Fix]:
