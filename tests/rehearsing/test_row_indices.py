@@ -55,7 +55,24 @@ WRONG = {
         "`scores[torch.arange(len(scores)), y]`",
     ),
 }
+WRONG |= {
+    "a row of indices": (
+        "q = scores.gather(1, y.unsqueeze(0)).squeeze(); loss = F.mse_loss(q, reward)",
+        "`y.unsqueeze(1)`",
+    ),
+    "a named row of indices": (
+        "at = y[None]\n        loss = (scores.gather(1, at).squeeze() * reward).mean()",
+        "`y[:, None]`",
+    ),
+    "a viewed row of indices": (
+        "loss = (torch.gather(scores, -1, y.view(1, -1)).view(-1) * reward).mean()",
+        "`y.view(-1, 1)`",
+    ),
+}
 RIGHT = {
+    "columns of the first":
+        "loss = (scores.gather(1, torch.tensor([[0, 2, 1]])) ** 2).mean()",
+    "rows by indices": "loss = scores.gather(0, y.unsqueeze(0)[:, :4]).mean()",
     "an index for rows and columns":
         "loss = -(scores.log_softmax(1)[torch.arange(len(y)), y] * reward).mean()",
     "gather": "loss = -(scores.log_softmax(1).gather(1, y[:, None])[:, 0]).mean()",

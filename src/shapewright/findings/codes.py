@@ -523,7 +523,7 @@ REPEATED_INDEX = _hazard("repeated-index",
     "`x[index] += y` with repeated indices: all but the last are lost",
     "`x.index_add_(0, index, y)`")
 INDEX_OF_ALL_ROWS = _hazard("index-of-all-rows",
-    "`x[:, index]` with an index for each row: every row gets the columns of all",
+    "`x[:, index]` with an index for each row; a row of indices in `gather`",
     "`x[torch.arange(len(x)), index]`, or `gather`")
 REPEATED_LAYER = _hazard("repeated-layer",
     "`[layer] * n`: one layer n times, whose weights all of them share",

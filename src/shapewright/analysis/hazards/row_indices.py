@@ -27,10 +27,14 @@ FARTHEST = 12
 
 @looks_for(INDEX_OF_ALL_ROWS)
 def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
-    """Find indices of columns that have one entry for each row."""
+    """Find indices of columns that have one entry for each row, and are used for all
+    rows, or for the first.
+    """
     for call in scene.calls:
         if call.op.span is not None and _is_index_of_parts(call):
             yield from _report_parts(scene, call)
+        if call.op.span is not None and _is_index_of_first_row(call):
+            yield _report_first_row(scene, call)
         if call.op.span is None or not _is_index_of_columns(call):
             continue
         use = _find_use(scene, call)
@@ -62,6 +66,37 @@ def _is_index_of_columns(call: OperatorCall) -> bool:
     same = index[0][0].root is rows[0].root
     same = same and (rows[0].data or call.op.inputs[0].requires_grad)
     return same and columns[0].root is not rows[0].root and rows[0].size > 1
+
+
+def _is_index_of_first_row(call: OperatorCall) -> bool:
+    """Return whether `gather` takes columns by a row of indices with one for each row:
+    `gather(1, index.unsqueeze(0))`.
+    """
+    if call.name != "gather" or len(call.dims) != 2:
+        return False
+    if call.given(1, "dim") not in (1, -1):
+        return False
+    values, index = call.op.inputs
+    if values.ndim != 2 or index.ndim != 2 or index.shape[0] != 1:
+        return False
+    rows, counted = call.dims[0][0], call.dims[1][1]
+    if not len(rows) == len(counted) == 1 or rows[0].size < 2:
+        return False
+    same = rows[0].root is counted[0].root and rows[0].size == counted[0].size
+    return same or (
+        rows[0].data and index.shape[1] == values.shape[0] != values.shape[1]
+    )
+
+
+def _report_first_row(scene: HazardContext, call: OperatorCall) -> Finding:
+    """Report a row of indices that reads nothing but the first row."""
+    names, count = scene.words(call.op), call.op.inputs[0].shape[0]
+    message = (
+        f"{scene.operation(call.op)} reads the first of the {count} rows of {names[0]}"
+        f" {call.op.inputs[0].shape} alone: the index {call.op.inputs[1].shape} has"
+        " one row, with an entry for each of them"
+    )
+    return scene.finding(INDEX_OF_ALL_ROWS, call.op, message)
 
 
 def _is_index_of_parts(call: OperatorCall) -> bool:
