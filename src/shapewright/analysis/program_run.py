@@ -98,9 +98,11 @@ class Program:
             return None
         return node[0], node[1]
 
-    def op_at(self, span: Span | None) -> Op | None:
-        """Return the first op at a span, or None."""
-        return next((op for op in self.trace.ops if op.span == span), None)
+    def op_at(self, span: Span | None, module: str = "") -> Op | None:
+        """Return the first op at a span, of a module if it has calls there, or None."""
+        ops = [op for op in self.trace.ops if op.span == span]
+        of_module = (op for op in ops if op.module == module)
+        return next(of_module, ops[0] if ops else None)
 
     @cached_property
     def producers(self) -> dict[int, Op]:

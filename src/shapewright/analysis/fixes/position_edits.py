@@ -49,7 +49,7 @@ def _iter_batch_first(program: Program, finding: Finding) -> Iterator[Fix]:
     """Yield `batch_first=True` where the layer of a finding, or one like it, is
     built.
     """
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     layer = program.layer(op) if op is not None else None
     path = layer.path if layer is not None else ""
     while path:

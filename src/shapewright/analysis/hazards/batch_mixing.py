@@ -5,6 +5,7 @@ its extremes, or summed by an `einsum` without an arrow.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
@@ -29,8 +30,9 @@ from shapewright.findings.codes import (
     BATCH_DEPENDENCE,
     looks_for,
 )
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
+from shapewright.program.spans import Span
 from shapewright.record.ops import Fact
 
 COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
@@ -47,6 +49,7 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
     if not scene.model:
         return
     yield from find_counted_samples(scene)
+    layers: dict[str, Span] = {}
     for call in scene.calls:
         if call.name in RUNNING and call.op.span is not None:
             along = call.given(1, "dim")
@@ -67,7 +70,11 @@ def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
                     yield _report_batch_axis(scene, norm, at)
         if call.name in NORMALISERS and call.op.span is not None:
             at = _find_normalised_dim(call)
-            if at is not None and _has_competing_samples(scene, call, at):
+            layer = scene.program.layer(call.op)
+            if at is None or not _has_competing_samples(scene, call, at):
+                continue
+            path = layer.path if layer is not None else ""
+            if not path or layers.setdefault(path, call.op.span) == call.op.span:
                 yield _report_batch_axis(scene, call, at)
 
 
@@ -262,7 +269,13 @@ def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Fin
     why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
     if chosen:
         why += "; without `dim`, torch uses dim 0 of a tensor with 3 dims"
-    return scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
+    finding = scene.finding(BATCH_AXIS, call.op, message, (call.op, why))
+    layer = scene.program.layer(call.op)
+    built = scene.program.built.get(layer.path) if layer is not None else None
+    if layer is None or built is None or built.span is None:
+        return finding
+    place = Related(built.span, f"`{layer.path}` is built here")
+    return replace(finding, related=(*finding.related, place))
 
 
 EXTREMES = operators_with("finds_extremes")

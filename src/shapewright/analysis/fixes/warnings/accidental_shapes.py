@@ -62,7 +62,7 @@ def suggest_equal_shapes(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `target.view_as(prediction)`."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     places = find_tensor_expressions(program, op) if op is not None else []
     if len(places) > 1 and places[0] is not None and places[1] is not None:
         wanted = join_lines(text.written(places[0][0]))
@@ -75,7 +75,7 @@ def suggest_squeezed_dim(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `squeeze(-1)` for `squeeze()`, or `flatten(1)` for several dims."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is None or not isinstance(node, ast.Call) or not op.inputs:
         return
     shape = op.inputs[0].shape
@@ -105,7 +105,7 @@ def suggest_transpose(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `permute` for a view, or a transpose before or after it."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is None or not isinstance(node, ast.Call) or not op.outputs:
         return
     if not isinstance(node.func, ast.Attribute):

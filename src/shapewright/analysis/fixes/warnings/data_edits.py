@@ -219,7 +219,7 @@ def suggest_unit_length(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `F.normalize` for the side of a similarity that has no unit length."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     raw = finding.message.partition(" has unit length and ")[2].partition(" has not")[0]
     places = find_tensor_expressions(program, op) if op is not None else []
     for at, place in enumerate(places):

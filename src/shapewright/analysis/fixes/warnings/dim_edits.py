@@ -28,7 +28,7 @@ def suggest_other_dim(
     """Suggest the last dim, then the others, for the `dim` of a call; the last step for
     the last sample.
     """
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if isinstance(node, ast.Subscript):
         yield from _suggest_last_step(text, node)
         return

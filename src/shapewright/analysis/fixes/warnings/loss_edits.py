@@ -44,7 +44,7 @@ def suggest_loss_edits(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to leave out the activation before a loss, or the loss that fits it."""
-    loss = program.op_at(finding.span)
+    loss = program.op_at(finding.span, finding.module)
     if loss is None:
         return
     if "takes the prediction first" in finding.message and isinstance(node, ast.Call):

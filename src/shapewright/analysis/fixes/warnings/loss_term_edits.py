@@ -209,7 +209,7 @@ def suggest_assigned_result(
     """Suggest `x = x.float()` in place of `x.float()`."""
     if not isinstance(node, ast.Call):
         return
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     layer = program.layer(op) if op is not None else None
     value = get_changed_operand(node, layer is not None)
     if value is None:

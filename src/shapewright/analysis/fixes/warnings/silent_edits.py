@@ -39,7 +39,7 @@ def suggest_loss_of_each_class(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest the binary loss of logits for a cross entropy."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     layer = program.layer(op) if op is not None else None
     built = program.built.get(layer.path) if layer is not None else None
     place = program.call_at(built.span if built is not None else finding.span)
@@ -73,7 +73,7 @@ def suggest_rows_for_samples(
     """Suggest `.view(-1, 1, 1, 1)` for one number for each image."""
     if "it scales columns" not in finding.message or not isinstance(node, ast.BinOp):
         return
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is None or len(op.inputs) != 2:
         return
     for side, fact in zip((node.left, node.right), op.inputs, strict=True):

@@ -183,7 +183,7 @@ def suggest_classes(
                 Edit(where.span(target.elts[1]), first),
             )
             yield Fix("fits", f"`{new} = {join_lines(where.written(call))}`", edits)
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is None:
         return
     for place, fact in zip(
@@ -199,7 +199,7 @@ def suggest_one_order(
     """Suggest a transpose before the predictions or the targets are flattened, or the
     samples first where a packed sequence is padded.
     """
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     for fact in op.inputs[:2] if op is not None else ():
         yield from suggest_samples_first(program, fact)
     places = find_tensor_expressions(program, op) if op is not None else []
@@ -234,7 +234,7 @@ def suggest_element_of_each_row(
     """Suggest `x[torch.arange(len(x)), index]` for `x[:, index]`, and `gather`; for a
     row of indices in `gather` a column.
     """
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is not None and op.name.endswith("gather"):
         yield from _suggest_column_of_indices(program, op, text)
         return

@@ -30,7 +30,7 @@ def suggest_limited_value(
     if isinstance(node, ast.BinOp) and power:
         value, name = node.left, "sqrt"
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        op = program.op_at(finding.span)
+        op = program.op_at(finding.span, finding.module)
         is_method = op is not None and op.name.startswith("Tensor.")
         if not is_method and not node.args:
             return
@@ -45,7 +45,7 @@ def suggest_filled_cells(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `table.fillna(table.mean())` where columns of a table become a tensor."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is None or not op.outputs or op.outputs[0].ndim != 2:
         return
     for part in ast.walk(node):
@@ -70,7 +70,7 @@ def suggest_flat_gradient(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `gradients.flatten(1)` for the operand of a norm."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     if op is None or not isinstance(node, ast.Call):
         return
     place = find_tensor_expressions(program, op)[0]
@@ -82,7 +82,7 @@ def suggest_scaled_pixels(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `x / 255` for bytes of which a mean is subtracted."""
-    op = program.op_at(finding.span)
+    op = program.op_at(finding.span, finding.module)
     place = find_tensor_expressions(program, op)[0] if op is not None else None
     if place is not None:
         new = f"{text.written(place[0])} / 255"
