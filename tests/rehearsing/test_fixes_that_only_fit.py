@@ -210,6 +210,29 @@ def test_a_single_sample_is_told_in_evaluation(tmp_path: Path) -> None:
     assert [fix.message for fix in only.fixes] == ["`net.eval()`"]
 
 
+def test_a_function_that_predicts_behind_a_training_evaluates(tmp_path: Path) -> None:
+    text = """
+def predict(model, sample):
+    with torch.no_grad():
+        return model(sample.unsqueeze(0))[0].argmax()
+
+def main():
+    net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(3):
+        loss = F.cross_entropy(net(torch.randn(16, 6)), torch.randint(3, (16,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    for sample in torch.randn(3, 6):
+        print(predict(net, sample))
+
+main()
+"""
+    (only,) = rehearsed(tmp_path, HEAD + text).findings
+    assert only.fixes[0].message == "`model.eval()`"
+
+
 def test_the_cause_of_an_error_is_not_told_twice(tmp_path: Path) -> None:
     (only,) = rehearsed(tmp_path, HEAD + LAST_SAMPLE + STEP).findings
     assert only.severity == "error"

@@ -320,10 +320,7 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
         if text_and_node is None or not isinstance(call, ast.Call):
             continue
         name = get_dotted_name(call.func)
-        inside = text_and_node[0].around(call, ast.FunctionDef)
-        if not name or name.startswith("self.") or "." in name:
-            continue
-        if inside is not None and inside.name == name:
+        if not name or "." in name or name in _list_functions(text_and_node[0]):
             continue
         if _is_trained_around(text_and_node[0], call):
             return
@@ -331,6 +328,12 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"{name}.eval()"
         edit = write_before(text_and_node[0], statement, new)
         yield Fix("fits", f"`{new}`", (edit,))
+
+
+def _list_functions(text: SourceText) -> set[str]:
+    """Return the names of the functions and classes of a file, which are no models."""
+    kinds = (*FUNCTIONS, ast.ClassDef)
+    return {getattr(node, "name", "") for node in text.nodes if isinstance(node, kinds)}
 
 
 def _is_trained_around(text: SourceText, call: ast.Call) -> bool:
