@@ -162,6 +162,16 @@ self.shortcut = nn.Conv2d(3, 8, 1)""",
         ),
         "`nn.Conv2d(3, 1, 1)`",
     ),
+    "data are cast to what a model gives": (
+        program(
+            "self.net = nn.Linear(4, 3)",
+            """x, points):
+        out = self.net(x)
+        return (torch.bmm(out, points.transpose(1, 2)) - points.sum()).mean()""",
+            "torch.randn(8, 5, 4), torch.randn(8, 6, 3).double()",
+        ),
+        "`points.transpose(1, 2).float()`",
+    ),
     "what grows is not written in place": (
         program(
             "self.slope = nn.Parameter(torch.ones(4, 1, 1), requires_grad=False)",

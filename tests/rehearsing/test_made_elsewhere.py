@@ -278,7 +278,15 @@ def test_the_fix_stands_where_it_is_made(name: str, tmp_path: Path) -> None:
     assert fix in finding.fixes[0].message
 
 
-def test_a_picture_has_another_mode(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        "nn.Conv2d(3, 4, 3)(picture.float().unsqueeze(0) / 255)",
+        "picture.reshape(1, 3, 8, picture.shape[2])",
+    ],
+    ids=["a layer", "a view"],
+)
+def test_a_picture_has_another_mode(use: str, tmp_path: Path) -> None:
     body = """\
 import numpy as np
 
@@ -294,9 +302,8 @@ class Image:
         return Image(len(mode))
 
 picture = torch.from_numpy(Image.open("picture.png").array).permute(2, 0, 1)
-nn.Conv2d(3, 4, 3)(picture.float().unsqueeze(0) / 255)
 """
-    (finding,) = rehearsed(tmp_path, HEAD + body).findings
+    (finding,) = rehearsed(tmp_path, HEAD + body + use).findings
     assert finding.fixes[0].message == '`Image.open("picture.png").convert("RGB")`'
 
 

@@ -19,7 +19,7 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.operators.failed_calls import Failure
+from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, get_called_name
@@ -38,9 +38,16 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
     """Cast an operand to the dtype of the others."""
     if failure.unmet is not None and "dtype" not in failure.unmet.code:
         return  # a cast would hide what is wrong
-    for repair in failure.repairs:
-        if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
-            fact = program.trace.ops[failure.op].inputs[repair.tensor]
+    op = program.trace.ops[failure.op]
+    repairs = [r for r in failure.repairs if r.kind == "dtype" and not r.parameter]
+
+    def widens_outputs(repair: Repair) -> bool:
+        """Return whether what a model gives would become float64, as its data are."""
+        return repair.new == "float64" and op.inputs[repair.tensor].requires_grad
+
+    for repair in sorted(repairs, key=widens_outputs):
+        if repair.new in CASTS:
+            fact = op.inputs[repair.tensor]
             if _is_written_copy(program, failure, repair.tensor):
                 continue
             parts = _find_mixed_labels(program, failure, fact)

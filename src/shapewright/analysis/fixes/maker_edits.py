@@ -16,12 +16,13 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     CTC_LENGTHS,
+    ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
     TOO_MANY_INDICES,
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.operators.failed_calls import Failure
+from shapewright.operators.failed_calls import Failure, Unmet
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
@@ -193,16 +194,32 @@ def suggest_picture_mode(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `Image.open(path).convert("RGB")` for a picture with other channels."""
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     expected, got = find_sides(failure)
-    if unmet is None or expected is None or got is None:
-        return
-    sizes = [op.inputs[at].shape[dim] for at, dim in (expected, got)]
-    for wanted, other in (sizes, sizes[::-1]):
+    pairs: list[tuple[int, int]] = []
+    if expected is not None and got is not None:
+        left, right = (op.inputs[at].shape[dim] for at, dim in (expected, got))
+        pairs = [(left, right), (right, left)]
+    elif unmet is not None and unmet.code == ELEMENT_COUNT_MISMATCH:
+        pairs = list(_iter_viewed_channels(op, unmet))
+    for wanted, other in pairs:
         mode = PICTURE_MODES.get(wanted)
         if mode is None or other not in (1, 2, 3, 4) or other == wanted:
             continue
         for text, call in _iter_opened_pictures(program, op):
             yield append_method(text, call, f'.convert("{mode}")')
         return
+
+
+def _iter_viewed_channels(op: Op, unmet: Unmet) -> Iterator[tuple[int, int]]:
+    """Yield the channels that a view names and those that its input has, where nothing
+    else differs: 3 and 4 of `x.view(1, 3, height, width)`.
+    """
+    sizes = {value for _, value in op.arguments if type(value) is int}
+    if type(unmet.has) is not int or type(unmet.needs) is not int:
+        return
+    for wanted in sizes & PICTURE_MODES.keys():
+        for other in set(op.inputs[0].shape[:3]) & {1, 3, 4}:
+            if unmet.needs * other == unmet.has * wanted:
+                yield wanted, other
 
 
 def _iter_opened_pictures(
