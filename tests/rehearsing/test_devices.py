@@ -214,3 +214,39 @@ def test_a_batch_that_is_fetched_on_another_stream(tmp_path: Path) -> None:
         """
     assert rehearsed(tmp_path, text, device="cuda").findings == ()
     assert "record_stream" not in vars(torch.Tensor)
+
+
+@pytest.mark.parametrize(
+    ("lines", "fix"),
+    [
+        (
+            "return hits / torch.FloatTensor([len(gold)])",
+            "`torch.FloatTensor([len(gold)]).to(hits.device)`",
+        ),
+        (
+            "weights = torch.Tensor([1.0, 2.0, 4.0])\n    return hits * weights",
+            "`torch.Tensor([1.0, 2.0, 4.0]).to(hits.device)`",
+        ),
+        (
+            "return hits / torch.tensor([len(gold)])",
+            "`torch.tensor([len(gold)], device=hits.device)`",
+        ),
+    ],
+    ids=["one number on a GPU", "a name", "a factory"],
+)
+def test_a_tensor_of_a_legacy_type_is_moved(
+    tmp_path: Path, lines: str, fix: str
+) -> None:
+    text = f"""
+import torch
+
+def count(scores, gold):
+    hits = (scores.argmax(1) == gold).sum()
+    {lines}
+
+count(torch.randn(8, 3).cuda(), torch.randint(3, (8,)).cuda())
+"""
+    (finding,) = rehearsed(tmp_path, text, device="cuda").findings
+    assert finding.code == "mixed-devices"
+    assert "makes it" in finding.message
+    assert finding.fixes[0].message == fix

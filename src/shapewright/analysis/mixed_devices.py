@@ -5,6 +5,7 @@ it stayed.
 from __future__ import annotations
 
 import ast
+import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from shapewright.analysis.fixes.module_lists import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_expressions,
     find_tensor_names,
     get_operation,
 )
@@ -23,10 +25,12 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_dotted_name,
     get_last_line,
     get_own_attribute,
+    iter_assignments,
 )
 from shapewright.record.ops import Fact, Op
 
@@ -86,7 +90,8 @@ def find_strays(program: Program, span: Span | None) -> list[Stray]:
     for op in program.trace.ops:
         if op.span != span:
             continue
-        wide = [n for n, fact in enumerate(op.inputs) if fact.shape]
+        # One number on the CPU may meet any device, one on a GPU may not.
+        wide = [n for n, f in enumerate(op.inputs) if f.shape or f.device != "cpu"]
         if op.name == "[]=":  # its indices may be on the CPU
             wide = [n for n in wide if n in (0, len(op.inputs) - 1)]
         devices = list(dict.fromkeys(op.inputs[n].device for n in wide))
@@ -147,6 +152,12 @@ def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
         return _describe_early_state(maker, early)
     if stray.path:
         return _describe_module(program, stray)
+    legacy = find_legacy_call(program, stray) if maker is None else None
+    if legacy is not None:
+        text, call = legacy
+        written = text.written(call.func)
+        why = f"`{written}` at line {call.lineno} makes it on the CPU"
+        return why, [Related(text.span(call), f"it is made by `{written}`")]
     if maker is None or maker.span is None:
         return "it was never moved", []
     creation = Related(maker.span, f"it is made by `{maker.name}`")
@@ -166,6 +177,31 @@ def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
         why = f"`{maker.name}` at line {maker.span.line} makes it without `device`"
         return why, [creation]
     return f"it comes from line {maker.span.line} and was never moved", [creation]
+
+
+LEGACY = re.compile(r"[A-Za-z0-9]*Tensor")
+"""Types that are called, `torch.FloatTensor`: no call of torch is recorded for them."""
+
+
+def find_legacy_call(
+    program: Program, stray: Stray
+) -> tuple[SourceText, ast.Call] | None:
+    """Return the call of a type of tensors, in the operand or for the name that stands
+    there, or None.
+    """
+    node = program.node(stray.op.span)
+    places = find_tensor_expressions(program, stray.op)
+    place = places[stray.op.inputs.index(stray.fact)]
+    if node is None or place is None:
+        return None
+    text, value = node[0], place[0]
+    scope = text.around(node[1], *FUNCTIONS) or text.tree
+    for target, assigned in iter_assignments(scope, before=value.lineno):
+        if isinstance(value, ast.Name) and get_dotted_name(target) == value.id:
+            value = assigned
+    if isinstance(value, ast.Call) and LEGACY.fullmatch(get_called_name(value)):
+        return text, value
+    return None
 
 
 def _describe_early_state(

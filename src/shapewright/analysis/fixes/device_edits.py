@@ -18,6 +18,7 @@ from shapewright.analysis.mixed_devices import (
     Stray,
     find_dropped_move,
     find_kept_attribute,
+    find_legacy_call,
     find_replacement,
     find_strays,
 )
@@ -89,6 +90,21 @@ def _suggest_move(program: Program, stray: Stray) -> Iterator[Fix]:
         yield from _suggest_for_module(program, stray)
     elif maker is not None:
         yield from _suggest_for_tensor(program, stray, maker)
+    else:
+        yield from _suggest_for_legacy_tensor(program, stray)
+
+
+def _suggest_for_legacy_tensor(program: Program, stray: Stray) -> Iterator[Fix]:
+    """Yield `torch.FloatTensor(values).to(x.device)`: such a type takes no device, and
+    no call of torch is recorded for it.
+    """
+    place = find_legacy_call(program, stray)
+    if place is not None:
+        text, call = place
+        for device in _iter_devices(program, stray, text, call):
+            new = f".to({device})"
+            shown = f"`{join_lines(text.written(call))}{new}`"
+            yield Fix("fits", shown, (Edit(text.span(call).end, new),))
 
 
 def _suggest_for_module(program: Program, stray: Stray) -> Iterator[Fix]:
