@@ -16,7 +16,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 OF_IMAGES = "PIL."
@@ -55,12 +55,51 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             yield from _suggest_one_size(text)
             yield from _suggest_resize(text, finding)
             yield from suggest_joined_items(text, loaders, finding)
+            if OF_DICTS.search(finding.message):
+                for node in loaders:
+                    yield from _suggest_batches_of_one(text, node)
         elif OF_IMAGES in finding.message:
             yield from _suggest_tensors_of_images(text)
         for node in loaders:
             if _has_single_items(node):
                 yield with_keyword(text, node, "collate_fn=lambda batch: batch[0]")
         return
+
+
+OF_DICTS = re.compile(r"\['\w+'\]")
+"""A key of an item, in the message about items that do not stack."""
+
+
+def _suggest_batches_of_one(text: SourceText, loader: ast.Call) -> Iterator[Fix]:
+    """Suggest `batch_size=1` for a loader of dicts with lists of their own lengths,
+    where the number is written: in the call, or as the default of an option.
+    """
+    sizes = [word.value for word in loader.keywords if word.arg == "batch_size"]
+    for size in [*sizes, *loader.args[1:2]]:
+        written = [size, *find_defining(text, get_last_name(size))]
+        numbers: list[ast.expr] = [
+            node
+            for node in written
+            if isinstance(node, ast.Constant) and type(node.value) is int
+        ]
+        numbers += [
+            word.value
+            for node in text.nodes
+            if isinstance(node, ast.Call) and get_called_name(node) == "add_argument"
+            if f"--{get_last_name(size)}" in map(_read_option, node.args)
+            for word in node.keywords
+            if word.arg == "default" and evaluate_whole_number(word.value)
+        ]
+        for number in numbers[:1]:
+            yield Fix("fits", "`batch_size=1`", (Edit(text.span(number), "1"),))
+        return
+
+
+def _read_option(argument: ast.expr) -> str:
+    """Return the name of an option as its attribute is called: `--batch_size`."""
+    value = argument.value if isinstance(argument, ast.Constant) else ""
+    option = str(value)
+    return f"--{option.lstrip('-').replace('-', '_')}"
 
 
 def _suggest_one_size(text: SourceText) -> Iterator[Fix]:
