@@ -201,6 +201,26 @@ def test_counts_of_a_dict_divided_by_the_number_of_batches(tmp_path: Path) -> No
     assert list_findings(tmp_path, right) == []
 
 
+@pytest.mark.parametrize(
+    "by", ["n", "len(loader)"], ids=["counted from 1 on", "the length"]
+)
+def test_means_times_sizes_divided_by_the_number_of_batches(
+    tmp_path: Path, by: str
+) -> None:
+    body = f"""
+        total = 0.0
+        for n, (a, b) in enumerate(loader, start=1):
+            total += criterion(model(a), b).item() * len(a)
+        print(total / {by})  # here
+    """
+    (text,) = list_findings(tmp_path, body)
+    assert text.startswith("count-over-batches")
+    assert text.endswith("# here")
+    for right in ("len(loader.dataset)", "len(x)"):
+        legal = body.replace(f"total / {by}", f"total / {right}")
+        assert list_findings(tmp_path, legal) == []
+
+
 EPOCHS = {
     "sums of an object": """
         class Trainer:

@@ -84,31 +84,3 @@ def test_a_transform_of_a_kind_of_its_own_is_called(tmp_path: Path) -> None:
     )
     report = rehearsed(tmp_path, between=between)
     assert [finding.code for finding in report.findings] == ["items-do-not-stack"]
-
-
-def test_dicts_with_lists_of_their_own_lengths_come_one_by_one(tmp_path: Path) -> None:
-    text = """
-import argparse
-import torch
-from torch import nn
-from torch.utils.data import DataLoader, Dataset
-
-class Scenes(Dataset):
-    def __len__(self):
-        return 20
-
-    def __getitem__(self, index):
-        boxes = torch.rand(3 + index % 4, 4)
-        return {"image": torch.rand(3, 8, 8), "boxes": boxes, "name": str(index)}
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--batch-size", type=int, default=4)
-args = parser.parse_args()
-net = nn.Linear(4, 2)
-for scene in DataLoader(Scenes(), batch_size=args.batch_size, shuffle=True):
-    net(scene["boxes"]).sum().backward()
-"""
-    (finding,) = rehearsed(tmp_path, text).findings
-    assert finding.code == "items-do-not-stack"
-    assert finding.fixes[0].message == "`batch_size=1`"
-    assert finding.fixes[0].edits[0].span.line == 17

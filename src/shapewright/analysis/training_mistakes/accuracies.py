@@ -31,6 +31,7 @@ from shapewright.analysis.training_mistakes.meters import (
     iter_counters,
     iter_meter_calls,
 )
+from shapewright.analysis.training_mistakes.sample_counts import is_size
 from shapewright.findings.codes import COUNT_OVER_BATCHES, MEAN_OF_MEANS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -89,6 +90,8 @@ def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
         else None
     )
     if accuracy is None:
+        if total and added is not None and not is_list:
+            yield from _check_weighted_total(loop, node, total, added)
         return
     sizes = _get_batch_sizes(loop)
     if is_list:
@@ -165,6 +168,33 @@ def _check_list(
             text.span(place),
             (text.span(node), f"`{text.written(node)}` for each batch"),
         )
+
+
+def _check_weighted_total(
+    loop: StoryLoop, node: ast.stmt, total: str, added: ast.expr
+) -> Iterator[Finding]:
+    """Check how a total of means, each times the size of its batch, is divided:
+    `total += loss.item() * len(x)`.
+    """
+    text = loop.text
+    names = collect_names(loop.node, ast.Store)
+    is_product = isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult)
+    if not is_product or not isinstance(added, ast.BinOp):
+        return
+    if not any(is_size(side, names) for side in (added.left, added.right)):
+        return
+    for place, divided, by in iter_divisions(text, loop.node):
+        same = is_same(divided, total) or is_of_all(text, divided, total)
+        if not same or is_set_between(text, loop.node, total, place):
+            continue
+        if _is_batch_count(text, loop, by):
+            yield build_finding(
+                COUNT_OVER_BATCHES,
+                f"`{total}` has each mean times the size of its batch, and is divided"
+                f" by the number of batches: `{ast.unparse(by)}`",
+                text.span(place),
+                (text.span(node), f"`{text.written(node)}` for each batch"),
+            )
 
 
 def _check_meter(loop: StoryLoop, call: MeterCall) -> Iterator[Finding]:
@@ -338,8 +368,18 @@ def _is_batch_count(text: SourceText, loop: StoryLoop, by: ast.expr) -> bool:
 
 def _is_counter(loop: ast.For, by: ast.expr) -> bool:
     """Return whether a number counts the turns of a loop: `n` of `n += 1`, `i + 1` of
-    `enumerate`.
+    `enumerate`, `i` of an `enumerate` from 1 on.
     """
+    if isinstance(by, ast.Name) and isinstance(loop.target, ast.Tuple):
+        counter, iterated = loop.target.elts[0], loop.iter
+        starts = [word.value for word in getattr(iterated, "keywords", [])]
+        starts += getattr(iterated, "args", [])[1:2]
+        if (
+            get_called_name(iterated) == "enumerate"
+            and isinstance(counter, ast.Name)
+            and counter.id == by.id
+        ):
+            return [ast.unparse(start) for start in starts] == ["1"]
     if isinstance(by, ast.BinOp) and isinstance(by.op, ast.Add):
         first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else None
         return (

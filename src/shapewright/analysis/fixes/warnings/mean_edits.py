@@ -1,4 +1,6 @@
-"""Edits that take the exponential or the root of a mean, not the mean of them."""
+"""Edits of means over an epoch: the exponential or the root of a mean, not the mean of
+them; sums divided by the number of samples.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.curved_values import CurvedValue, iter_curved_values
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    get_called_name,
+    get_dotted_name,
+)
 
 
 def suggest_curve_of_mean(
@@ -85,3 +92,90 @@ def _write_curve(
     if curved.kind == "sqrt":
         return f"({mean}) ** 0.5"
     return f"torch.tensor({mean}).exp().item()"
+
+
+def suggest_count_of_samples(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to divide a number of correct answers by the number of samples."""
+    divisor = node.right if isinstance(node, ast.BinOp) else None
+    if isinstance(node, ast.AugAssign):
+        divisor = node.value
+    message = finding.message
+    loader = _get_loader(divisor) or _find_enumerated(program, finding)
+    if loader and divisor is not None and " by the number of batches" in message:
+        new = f"len({loader}.dataset)"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
+        return
+    for where, statement, place in _iter_sums(program, finding, text, node):
+        value = getattr(statement, "value", None)
+        loader = _get_loader(place.right if isinstance(place, ast.BinOp) else None)
+        if not isinstance(value, ast.expr) or not loader:
+            return
+        count = _replace_mean(where, value)
+        if count is None or not isinstance(place, ast.BinOp):
+            return
+        edits = (*count, Edit(where.span(place.right), f"len({loader}.dataset)"))
+        message = "the correct answers, added up, divided by the number of samples"
+        yield Fix("fits", message, edits)
+
+
+def _find_enumerated(program: Program, finding: Finding) -> str:
+    """Return the name of the loader that the loop around an addition enumerates."""
+    for related in finding.related:
+        text_and_node = program.node(related.span)
+        if text_and_node is None:
+            continue
+        loop = text_and_node[0].around(text_and_node[1], ast.For)
+        iterated = loop.iter if isinstance(loop, ast.For) else None
+        if isinstance(iterated, ast.Call) and get_called_name(iterated) == "enumerate":
+            loader = iterated.args[0] if iterated.args else None
+            if isinstance(loader, ast.Name | ast.Attribute):
+                return ast.unparse(loader)
+    return ""
+
+
+def _get_loader(divisor: ast.AST | None) -> str:
+    """Return the name of the loader whose length a number is."""
+    for node in ast.walk(divisor) if divisor is not None else ():
+        if isinstance(node, ast.Call) and get_called_name(node) == "len" and node.args:
+            return ast.unparse(node.args[0])
+    return ""
+
+
+def _iter_sums(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[tuple[SourceText, ast.stmt, ast.AST]]:
+    """Yield the statement that adds up and the division below it, of a finding at one
+    of them.
+    """
+    for related in finding.related:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
+            continue
+        for addition, division in ((node, text_and_node[1]), (text_and_node[1], node)):
+            statement = (
+                text.statement_of(addition)
+                if isinstance(addition, ast.expr)
+                else addition
+            )
+            adds = isinstance(statement, ast.AugAssign | ast.Assign)
+            inside = text.around(statement, *LOOPS) is not None
+            if adds and inside and isinstance(division, ast.BinOp):
+                assert isinstance(statement, ast.stmt)
+                yield text, statement, division
+                return
+
+
+def _replace_mean(text: SourceText, value: ast.expr) -> tuple[Edit, ...] | None:
+    """Return the edits with which a share of correct answers becomes their number."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+        return (Edit(text.span(value), text.written(value.left)),)
+    for call in ast.walk(value):
+        func = getattr(call, "func", None)
+        if isinstance(func, ast.Attribute) and func.attr == "mean":
+            written = text.written(call)  # type: ignore[arg-type]
+            head = written[: written.rindex("mean")]
+            tail = written[written.rindex("mean") + 4 :]
+            return (Edit(text.span(call), f"{head}sum{tail}"),)  # type: ignore[arg-type]
+    return None

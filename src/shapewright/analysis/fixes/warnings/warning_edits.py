@@ -71,7 +71,10 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_two_letters,
     suggest_unreduced_loss,
 )
-from shapewright.analysis.fixes.warnings.mean_edits import suggest_curve_of_mean
+from shapewright.analysis.fixes.warnings.mean_edits import (
+    suggest_count_of_samples,
+    suggest_curve_of_mean,
+)
 from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
@@ -128,7 +131,6 @@ from shapewright.analysis.fixes.warnings.tensor_edits import (
 from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_clearing,
     suggest_count_of_batches,
-    suggest_count_of_samples,
     suggest_each_once,
     suggest_flag,
     suggest_inside_loop,
