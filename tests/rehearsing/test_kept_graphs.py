@@ -230,3 +230,32 @@ def test_edits_are_tried_beside_what_a_rehearsal_leaves_out(tmp_path: Path) -> N
         if each.code == "graph-kept"
     ]
     assert finding.fixes[0].message == "`loss.item()`"
+
+
+def test_what_a_method_stores_and_returns_is_kept(tmp_path: Path) -> None:
+    text = """
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.records = nn.Linear(6, 2), []
+
+            def training_step(self, x):
+                record = {"loss": self.net(x).pow(2).mean(), "n": len(x)}
+                self.records.append(record)
+                return record
+
+        model = Model()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(9):
+            optimizer.zero_grad()
+            model.training_step(torch.randn(8, 6))["loss"].backward()
+            optimizer.step()
+        print(sum(record["loss"].item() for record in model.records))
+    """
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.message.startswith("`record` is kept with its graph")
+    assert finding.span is not None
+    assert finding.span.line == 12

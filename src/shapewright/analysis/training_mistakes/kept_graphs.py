@@ -163,7 +163,44 @@ def _find_keeper(
             keeper = _find_kept_result(scope, _list_callers(text, passes[0]), around)
             if keeper is not None:
                 return keeper[0], around, keeper[1]
-    return (names[-1], text, text.statement_of(passes[0])) if names else None
+    returned = _find_stored_result(text, passes[0])
+    if returned is not None:
+        return returned
+    if not names or _is_result_of_call(passes[0]):
+        return None
+    return names[-1], text, text.statement_of(passes[0])
+
+
+def _find_stored_result(
+    text: SourceText, node: ast.Call
+) -> tuple[str, SourceText, ast.stmt] | None:
+    """Return what a function stores and returns, where a backward pass begins with its
+    result: `self.records.append(record)` in front of `return record`.
+    """
+    called = {get_called_name(call) for call in ast.walk(node)}
+    functions = [node for node in text.nodes if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        for statement in ast.walk(function) if function.name in called else ():
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if not isinstance(call, ast.Call) or not is_storing(call):
+                continue
+            stored = {part.id for part in call.args if isinstance(part, ast.Name)}
+            for part in ast.walk(function):
+                value = part.value if isinstance(part, ast.Return) else None
+                if isinstance(value, ast.Name) and value.id in stored:
+                    assert isinstance(statement, ast.stmt)
+                    return value.id, text, statement
+    return None
+
+
+def _is_result_of_call(node: ast.Call) -> bool:
+    """Return whether a backward pass begins with what a method returns, which has no
+    name: `model.step(batch).backward()`.
+    """
+    start: ast.AST | None = node.func
+    while isinstance(start, ast.Attribute | ast.Subscript):
+        start = start.value
+    return isinstance(start, ast.Call) and isinstance(start.func, ast.Attribute)
 
 
 def _list_differentiated(node: ast.Call) -> list[str]:
