@@ -498,6 +498,12 @@ GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
     "a similarity of features of which one side alone has unit length",
     "`F.normalize` for both sides")
+INVERTED_MOMENTUM = _hazard("inverted-momentum",
+    "a `momentum` of batch normalization of 0.9 or more: the last batch alone counts",
+    "`momentum=0.01` for the 0.99 of Keras", of_shapes=False)
+LARGE_EPS = _hazard("large-eps",
+    "a number of another meaning at the place of `eps` of a normalization layer",
+    "`momentum=`, or no such argument", of_shapes=False)
 UNREACHABLE_TARGETS = _hazard("unreachable-targets",
     "a last activation whose range many of the targets are outside of",
     "a last layer without the activation, or targets scaled into its range")

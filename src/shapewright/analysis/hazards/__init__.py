@@ -41,6 +41,7 @@ from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
 from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
+from shapewright.analysis.hazards import norm_settings as norm_settings
 from shapewright.analysis.hazards import one_samples as one_samples
 from shapewright.analysis.hazards import own_statistics as own_statistics
 from shapewright.analysis.hazards import padded_means as padded_means

@@ -52,7 +52,11 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_sign,
     suggest_unshifted_labels,
 )
-from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
+from shapewright.analysis.fixes.warnings.layer_edits import (
+    suggest_named_momentum,
+    suggest_new_layer,
+    suggest_weight_of_batch,
+)
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -189,6 +193,8 @@ from shapewright.findings.codes import (
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
     INVERTED_INTEGERS,
+    INVERTED_MOMENTUM,
+    LARGE_EPS,
     LAST_STEP,
     LAYOUT,
     LOADED_WEIGHTS_LOST,
@@ -424,5 +430,7 @@ WAYS: dict[str, Suggest] = {
     SPLIT_BY_CLASS: suggest_shuffled_data,
     UNREACHABLE_TARGETS: suggest_without_activation,
     ONE_SIDE_NORMALIZED: suggest_unit_length,
+    INVERTED_MOMENTUM: suggest_weight_of_batch,
+    LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""
