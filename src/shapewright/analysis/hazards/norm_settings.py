@@ -50,13 +50,14 @@ def find_inverted_momentums(scene: HazardContext) -> Iterator[Finding]:
         if span is None or is_changed or span in seen or is_installed(span.file):
             continue
         seen.add(span)
+        other = get_other_weight(momentum)
         share = f"{momentum:.0%}" if momentum < 0.995 else f"{momentum:.1%}"
         yield Finding(
             INVERTED_MOMENTUM,
             "warning",
             f"`momentum={momentum:g}` is the weight of the new batch: {share} of the"
             " running mean and variance, with which the model is evaluated, are those"
-            f" of the last batch alone; Keras' {momentum:g} is {get_other_weight(momentum)} here",
+            f" of the last batch alone; Keras' {momentum:g} is {other} here",
             span,
             path,
         )
