@@ -561,6 +561,9 @@ TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
     "`loss - coefficient * entropy`", of_shapes=False)
+OPTIMISTIC_BOUND = _hazard("optimistic-bound",
+    "the better of a policy's clipped and unclipped surrogates, which undoes clipping",
+    "`torch.max` of negated surrogates, `-torch.min` of others", of_shapes=False)
 MIXED_REDUCTIONS = _hazard("mixed-reductions",
     "a reconstruction that is summed, with a divergence that is averaged",
     "`torch.sum` for both, or the mean over samples of both sums", of_shapes=False)

@@ -67,6 +67,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_assigned_result,
     suggest_detached_operand,
     suggest_fill,
+    suggest_pessimistic_bound,
     suggest_root_of_variance,
     suggest_signed_operands,
     suggest_subtracted_entropy,
@@ -219,6 +220,7 @@ from shapewright.findings.codes import (
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
     ONE_SIDE_NORMALIZED,
+    OPTIMISTIC_BOUND,
     OUTER_BROADCAST,
     PADDED_LAST_STEP,
     PADDED_MEAN,
@@ -431,6 +433,7 @@ WAYS: dict[str, Suggest] = {
     UNREACHABLE_TARGETS: suggest_without_activation,
     ONE_SIDE_NORMALIZED: suggest_unit_length,
     INVERTED_MOMENTUM: suggest_weight_of_batch,
+    OPTIMISTIC_BOUND: suggest_pessimistic_bound,
     LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""
