@@ -495,6 +495,9 @@ PADDED_TARGETS = _hazard("padded-targets",
 GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
     "edges of several graphs joined without adding the nodes before each",
     "`edge_index + offset` in the loop that joins them")
+SOFTMAX_OVER_GROUPS = _hazard("softmax-over-groups",
+    "a softmax over all edges whose weights are then summed for each node",
+    "`exp` of the scores, divided by its sum over the edges of each node")
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
     "a similarity of features of which one side alone has unit length",
     "`F.normalize` for both sides")

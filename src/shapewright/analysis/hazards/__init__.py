@@ -31,6 +31,7 @@ from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import float_masks as float_masks
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
+from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
 from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import language_targets as language_targets

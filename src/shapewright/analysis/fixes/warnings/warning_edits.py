@@ -31,6 +31,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_one_seed,
     suggest_own_data_set,
     suggest_shuffle,
+    suggest_softmax_of_groups,
     suggest_swapped_factors,
     suggest_unit_length,
 )
@@ -247,6 +248,7 @@ from shapewright.findings.codes import (
     SHUFFLED_ORDER,
     SINGLE_CLASS,
     SIZE_ATTRIBUTE_SET,
+    SOFTMAX_OVER_GROUPS,
     SORTED_LABELS,
     SPLIT_BY_CLASS,
     STATE_DROPPED,
@@ -434,6 +436,7 @@ WAYS: dict[str, Suggest] = {
     ONE_SIDE_NORMALIZED: suggest_unit_length,
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
+    SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
     LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""
