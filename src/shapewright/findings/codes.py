@@ -762,6 +762,9 @@ SEED_REPEATED = _mistake("seed-repeated",
 EPOCH_NOT_SET = _mistake("epoch-not-set",
     "a `DistributedSampler` that is never told the epoch: the same order in each",
     "`sampler.set_epoch(epoch)` first in each epoch")
+CLASSES_BY_TEXT = _mistake("classes-by-text",
+    "numbers of folders that are sorted as text, 1, 10, 2, and read as class numbers",
+    "`data_set.classes[index]` for the number of a predicted class")
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")

@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.warnings.float_mask_edits import (
     suggest_mask_of_truths,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
+    suggest_class_name,
     suggest_cloned_targets,
     suggest_ignored_padding,
     suggest_nearest,
@@ -169,6 +170,7 @@ from shapewright.findings.codes import (
     BOX_FORMAT,
     BUILT_IN_FORWARD,
     CENTRED_AXIS,
+    CLASSES_BY_TEXT,
     CLIPPED_AFTER_STEP,
     CLIPPED_SCALED,
     COMPARED_SCORES,
@@ -437,6 +439,7 @@ WAYS: dict[str, Suggest] = {
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
+    CLASSES_BY_TEXT: suggest_class_name,
     LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""
