@@ -765,6 +765,9 @@ EPOCH_NOT_SET = _mistake("epoch-not-set",
 CLASSES_BY_TEXT = _mistake("classes-by-text",
     "numbers of folders that are sorted as text, 1, 10, 2, and read as class numbers",
     "`data_set.classes[index]` for the number of a predicted class")
+COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
+    "rows that are oversampled before the split: copies of one row in both parts",
+    "the split first, and the rare rows of the training part drawn again")
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")

@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes import checkpoints as checkpoints
 from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )
+from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
 from shapewright.analysis.training_mistakes import folds as folds
