@@ -27,6 +27,10 @@ def fall(step, num_training_steps):
     return max(0.0, 1 - step / num_training_steps)
 
 
+def warm_up(steps):
+    return lr_scheduler.LinearLR(optimizer, 0.1, total_iters=steps)
+
+
 scheduler = lr_scheduler.BUILD
 for epoch in range(EPOCHS):
     for x, y in loader:
@@ -52,6 +56,22 @@ WRONG = {
     "a function with its number": (
         "LambdaLR(optimizer, partial(fall, num_training_steps=total))", "", STEP
     ),
+    "a cosine of fewer epochs": ("CosineAnnealingLR(optimizer, EPOCHS - 3)", STEP, ""),
+    "a short cosine": ("CosineAnnealingLR(optimizer, 2)", STEP, ""),
+    "behind a warm-up": (
+        "SequentialLR(optimizer, milestones=[10], schedulers=[warm_up(10),"
+        " lr_scheduler.CosineAnnealingLR(optimizer, T_max=EPOCHS - 1)])",
+        STEP, ""
+    ),
+    "behind a warm-up of epochs": (
+        "SequentialLR(optimizer, [warm_up(2),"
+        " lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS - 2)], milestones=[2])",
+        STEP, ""
+    ),
+    "beside a warm-up": (
+        "ChainedScheduler([warm_up(10),"
+        " lr_scheduler.CosineAnnealingLR(optimizer, T_max=EPOCHS)])", STEP, ""
+    ),
     "steps that leave nothing of the rate": ("StepLR(optimizer, EPOCHS)", STEP, ""),
 }  # fmt: skip
 RIGHT = {
@@ -59,6 +79,23 @@ RIGHT = {
     "one cycle": ("OneCycleLR(optimizer, 0.1, total_steps=total)", STEP, ""),
     "a cosine of epochs": ("CosineAnnealingLR(optimizer, EPOCHS)", "", STEP),
     "a cosine of batches": ("CosineAnnealingLR(optimizer, T_max=total)", STEP, ""),
+    "a warm-up and a cosine": (
+        "SequentialLR(optimizer, [warm_up(10),"
+        " lr_scheduler.CosineAnnealingLR(optimizer, total - 10)], milestones=[10])",
+        STEP, ""
+    ),
+    "a warm-up and a cosine of epochs": (
+        "SequentialLR(optimizer, [warm_up(2),"
+        " lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS - 2)], milestones=[2])",
+        "", STEP
+    ),
+    "a cosine that ends before others": (
+        "SequentialLR(optimizer, [lr_scheduler.CosineAnnealingLR(optimizer, 8),"
+        " lr_scheduler.ConstantLR(optimizer, 0.1)], milestones=[8])", STEP, ""
+    ),
+    "a wave in each epoch": ("CosineAnnealingLR(optimizer, 10)", STEP, ""),
+    "a short wave of epochs": ("CosineAnnealingLR(optimizer, 2)", "", STEP),
+    "cycles": ("CyclicLR(optimizer, 0.01, 0.1, step_size_up=3)", STEP, ""),
     "waves": ("CosineAnnealingLR(optimizer, T_max=20)", STEP, ""),
     "a long plan": ("CosineAnnealingLR(optimizer, T_max=100)", "", STEP),
     "restarts": ("CosineAnnealingWarmRestarts(optimizer, EPOCHS)", STEP, ""),
@@ -70,6 +107,15 @@ RIGHT = {
         "LambdaLR(optimizer, lambda step: 1 + math.sin(step / EPOCHS))", STEP, ""
     ),
 }  # fmt: skip
+
+
+def test_the_plan_of_a_part_is_given_in_batches(tmp_path: Path) -> None:
+    build = WRONG["behind a warm-up"][0]
+    text = SCRIPT.replace("BUILD", build).replace("BATCH", STEP)
+    (finding,) = rehearsed(tmp_path, text.replace("EPOCH\n", "pass\n")).findings
+    assert [fix.message for fix in finding.fixes] == [
+        "`T_max=(EPOCHS - 1) * len(loader)`"
+    ]
 
 
 def _found(folder: Path, build: str, batch: str, epoch: str) -> list[tuple[str, bool]]:

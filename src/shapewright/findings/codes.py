@@ -495,9 +495,18 @@ PADDED_TARGETS = _hazard("padded-targets",
 GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
     "edges of several graphs joined without adding the nodes before each",
     "`edge_index + offset` in the loop that joins them")
+SOFTMAX_OVER_GROUPS = _hazard("softmax-over-groups",
+    "a softmax over all edges whose weights are then summed for each node",
+    "`exp` of the scores, divided by its sum over the edges of each node")
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
     "a similarity of features of which one side alone has unit length",
     "`F.normalize` for both sides")
+INVERTED_MOMENTUM = _hazard("inverted-momentum",
+    "a `momentum` of batch normalization of 0.9 or more: the last batch alone counts",
+    "`momentum=0.01` for the 0.99 of Keras", of_shapes=False)
+LARGE_EPS = _hazard("large-eps",
+    "a number of another meaning at the place of `eps` of a normalization layer",
+    "`momentum=`, or no such argument", of_shapes=False)
 UNREACHABLE_TARGETS = _hazard("unreachable-targets",
     "targets outside of what a last activation or a binary loss can reach",
     "a last layer without the activation, or targets scaled into its range")
@@ -555,6 +564,9 @@ TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
 MINIMIZED_ENTROPY = _hazard("minimized-entropy",
     "an entropy bonus that is added to a loss, and so minimized",
     "`loss - coefficient * entropy`", of_shapes=False)
+OPTIMISTIC_BOUND = _hazard("optimistic-bound",
+    "the better of a policy's clipped and unclipped surrogates, which undoes clipping",
+    "`torch.max` of negated surrogates, `-torch.min` of others", of_shapes=False)
 MIXED_REDUCTIONS = _hazard("mixed-reductions",
     "a reconstruction that is summed, with a divergence that is averaged",
     "`torch.sum` for both, or the mean over samples of both sums", of_shapes=False)
@@ -750,6 +762,12 @@ SEED_REPEATED = _mistake("seed-repeated",
 EPOCH_NOT_SET = _mistake("epoch-not-set",
     "a `DistributedSampler` that is never told the epoch: the same order in each",
     "`sampler.set_epoch(epoch)` first in each epoch")
+CLASSES_BY_TEXT = _mistake("classes-by-text",
+    "numbers of folders that are sorted as text, 1, 10, 2, and read as class numbers",
+    "`data_set.classes[index]` for the number of a predicted class")
+COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
+    "rows that are oversampled before the split: copies of one row in both parts",
+    "the split first, and the rare rows of the training part drawn again")
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")

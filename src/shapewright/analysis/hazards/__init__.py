@@ -19,6 +19,7 @@ from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import box_formats as box_formats
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import class_labels as class_labels
+from shapewright.analysis.hazards import clipped_objectives as clipped_objectives
 from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import data_values as data_values
@@ -30,6 +31,7 @@ from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
 from shapewright.analysis.hazards import float_masks as float_masks
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
 from shapewright.analysis.hazards import graph_batches as graph_batches
+from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
 from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import language_targets as language_targets
@@ -41,6 +43,7 @@ from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
 from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
+from shapewright.analysis.hazards import norm_settings as norm_settings
 from shapewright.analysis.hazards import one_samples as one_samples
 from shapewright.analysis.hazards import own_statistics as own_statistics
 from shapewright.analysis.hazards import padded_means as padded_means

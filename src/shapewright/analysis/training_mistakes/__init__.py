@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes import checkpoints as checkpoints
 from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )
+from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
 from shapewright.analysis.training_mistakes import folds as folds
@@ -29,6 +30,9 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import missing_steps as missing_steps
 from shapewright.analysis.training_mistakes import model_copies as model_copies
 from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics
+from shapewright.analysis.training_mistakes import (
+    numbered_classes as numbered_classes,
+)
 from shapewright.analysis.training_mistakes import optimization as optimization
 from shapewright.analysis.training_mistakes import out_of_memory as out_of_memory
 from shapewright.analysis.training_mistakes import (

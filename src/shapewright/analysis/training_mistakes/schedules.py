@@ -21,27 +21,52 @@ from shapewright.findings.codes import (
     looks_for,
 )
 from shapewright.findings.finding import Finding
-from shapewright.record.report import Moment
+from shapewright.record.report import Moment, Place
 
 VANISHING = ("StepLR", "MultiStepLR", "ExponentialLR")
 LONGER = 1.5
 """How much longer than its plan a schedule is stepped at least."""
 FALLING = ("CosineAnnealingLR", "PolynomialLR", "LambdaLR")
 """Schedulers that may be stepped more often than they are planned for."""
+COSINE = "CosineAnnealingLR"
+FEWEST = 4
+"""The least plan whose equality with another number says something."""
+SWINGS = 3
+"""How often a cosine is stepped through, at least, that swings."""
 
 
 @looks_for(SCHEDULER_UNIT)
 def find_schedules_in_other_units(scene: RehearsalContext) -> Iterator[Finding]:
     """Find schedules whose number of steps is that of the other unit."""
-    plans: dict[object, list[tuple[str, int]]] = {}
+    plans: dict[object, list[tuple[str, int, Place | None]]] = {}
     for met in scene.observations("planned"):
         name, plan = met.name.split()
-        plans.setdefault(met.place, []).append((name, int(plan)))
+        plans.setdefault(met.place, []).append((name, int(plan), met.other))
+    parts = list(scene.observations("planned-part"))
+    sequences = {met.place for met in parts}
+    stepped: dict[Place, tuple[Moment, tuple[Moment, ...]]] = {}
     for moment, loops in _iter_schedules(scene.rehearsal.story, ()):
         place = moment.file, moment.line
-        planned = {plan for name, plan in plans.get(place, ()) if name == moment.text}
-        if len(planned) == 1 and loops:
-            yield from _compare_units(scene, moment, loops, planned.pop())
+        stepped.setdefault(place, (moment, loops))
+        planned = {
+            (plan, built)
+            for name, plan, built in plans.get(place, ())
+            if name == moment.text
+        }
+        is_part = moment.text == COSINE and place in sequences
+        if len(planned) != 1 or not loops or is_part:
+            continue
+        ((planned_steps, built),) = planned
+        findings = list(_compare_units(scene, moment, loops, planned_steps, built))
+        if not findings and moment.text == COSINE and moment.count >= loops[-1].ran:
+            findings = _find_swings(scene, place, loops, (planned_steps, 0, 0), built)
+        yield from findings
+    for met in parts:
+        event, loops = stepped.get(met.place, (None, ()))
+        steps, start, end = map(int, met.name.split())
+        if event is not None and loops and _is_stepped_each_turn(event, loops):
+            span = steps, start, end
+            yield from _find_swings(scene, met.place, loops, span, met.other)
     yield from _find_steps_without_training(scene, scene.rehearsal.story)
 
 
@@ -77,10 +102,66 @@ def _iter_schedules(
         yield from _iter_schedules(event, within)
 
 
+def _is_stepped_each_turn(event: Moment, loops: tuple[Moment, ...]) -> bool:
+    """Return whether a line steps a scheduler, whichever, in each turn of its loop.
+
+    Where one gives way to the next, a sequence steps none.
+    """
+    events = [
+        other
+        for other in loops[-1].inner
+        if other.kind == "schedule" and other.line == event.line
+    ]
+    return 4 * sum(other.count for other in events) > 3 * loops[-1].ran
+
+
+def _find_swings(
+    scene: RehearsalContext,
+    place: Place,
+    loops: tuple[Moment, ...],
+    planned: tuple[int, int, int],
+    built: Place | None,
+) -> list[Finding]:
+    """Return the finding for a cosine that is stepped with each batch of a loader and
+    rises and falls again within an epoch.
+
+    `planned` are its `T_max`, its first step and its end, 0 where it is the end of the
+    run.
+    """
+    plan, start, end = planned
+    inner = loops[-1]
+    epochs = loops[-2].total if len(loops) > 1 else None
+    many = inner.total or 0
+    over = any(event.kind == "batches" for event in inner.inner)
+    steps = any(event.kind == "step" for event in inner.inner)
+    if epochs is None or not over or not steps or plan >= many:
+        return []
+    times = (end or epochs * many) - start
+    if times < SWINGS * plan:
+        return []
+    unit = ", as if for epochs," if plan <= epochs else ""
+    unit = ", one for each epoch," if start and start + plan == epochs else unit
+    finding = build_finding(
+        SCHEDULER_UNIT,
+        f"`{COSINE}` is planned for {plan:,} steps{unit} and is stepped {times:,} times"
+        f" in a whole run, once for each batch: after {plan:,} of {many:,} batches the"
+        " learning rate rises again, and it swings for the whole run",
+        scene.span(place, "step"),
+        (scene.span(built, COSINE), "its plan is given here"),
+    )
+    return [finding]
+
+
 def _compare_units(
-    scene: RehearsalContext, moment: Moment, loops: tuple[Moment, ...], plan: int
+    scene: RehearsalContext,
+    moment: Moment,
+    loops: tuple[Moment, ...],
+    plan: int,
+    built: Place | None,
 ) -> Iterator[Finding]:
     """Yield the finding for a schedule whose unit is not that of its steps."""
+    if plan < FEWEST:
+        return
     inner = loops[-1]
     yield from _find_steps_in_comprehension(scene, moment, loops, plan)
     if any(loop.total is None for loop in loops) or moment.count < inner.ran:
@@ -116,6 +197,7 @@ def _compare_units(
             f"`{moment.text}` is planned for {plan:,} steps, one for each epoch, and is"
             f" stepped {times:,} times in a whole run: once for each batch",
             span,
+            (scene.span(built, moment.text), "its plan is given here"),
         )
     vanishes = moment.text in VANISHING and LONGER * plan <= times
     if vanishes and many > 1 and steps and epochs is not None and epochs < plan:

@@ -22,6 +22,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.report import Place
 from shapewright.runtime.training.label_orders import (
     SeenLabels,
+    describe_numbered_classes,
     describe_sorted_labels,
     is_in_order,
 )
@@ -110,6 +111,9 @@ class DataFacts:
             self.passes[key] = _Pass(batches, place)
             self._look_at_weights(batches.loader, place)
             self._look_at_workers(batches.loader, place)
+            words = describe_numbered_classes(batches.loader.dataset)
+            if words is not None:
+                self.meet("numbered-classes", place, None, words)
 
     def note_batch(self, batches: Any, batch: Any, place: Place, trained: int) -> None:
         """Note a batch of a pass; `trained` counts backward passes and steps so far."""

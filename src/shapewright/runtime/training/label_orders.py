@@ -125,6 +125,31 @@ def describe_sorted_labels(engine: Engine, batches: Any) -> str | None:
     return f"{single} {len(plan)} {classes}"
 
 
+def describe_numbered_classes(dataset: Any, depth: int = 0) -> str | None:
+    """Return `class names` of a data set that numbers its classes in the order of their
+    text, where they are numbers themselves and have another order; else None.
+
+    Example: ``ImageFolder 1,10,11,2,3``.
+    """
+    if depth > DEEPEST:
+        return None
+    if isinstance(dataset, Subset):
+        return describe_numbered_classes(dataset.dataset, depth + 1)
+    if isinstance(dataset, ConcatDataset):
+        return describe_numbered_classes(dataset.datasets[0], depth + 1)
+    held: dict[str, Any] = getattr(dataset, "__dict__", {})
+    numbers = held.get("class_to_idx")
+    if not isinstance(numbers, dict) or not 1 < len(numbers) <= MOST_CLASSES:
+        return None
+    if not all(isinstance(name, str) and name.isdecimal() for name in numbers):
+        return None
+    names = sorted(numbers)
+    is_by_text = [numbers[name] for name in names] == list(range(len(names)))
+    if not is_by_text or names == sorted(names, key=int):
+        return None
+    return f"{type(dataset).__name__} {','.join(names)}"
+
+
 def is_in_order(loader: Any) -> bool:
     """Return whether a loader reads the samples as they are stored."""
     batches = loader.batch_sampler

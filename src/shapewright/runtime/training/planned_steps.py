@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from math import ceil, log
 from types import FunctionType
@@ -19,6 +20,8 @@ VANISHED = 1e-6
 TOTALS = ("num_training_steps", "total_steps", "max_steps", "total_iters")
 """Words for the number of steps in functions of other libraries."""
 FEWEST = 4
+FEWEST_OF_WAVE = 2
+"""The least `T_max` of a cosine: stepped more often than that, it swings."""
 
 
 def find_planned_steps(scheduler: Any) -> int | None:
@@ -36,7 +39,20 @@ def find_planned_steps(scheduler: Any) -> int | None:
     if plan is None and kind == "LambdaLR":
         factors = scheduler.lr_lambdas
         plan = _find_end(factors[0]) if factors else None
-    return plan if type(plan) is int and plan >= FEWEST else None
+    fewest = FEWEST_OF_WAVE if kind == "CosineAnnealingLR" else FEWEST
+    return plan if type(plan) is int and plan >= fewest else None
+
+
+def iter_planned_parts(sequence: Any) -> Iterator[tuple[Any, int, int, int | None]]:
+    """Yield the cosines of a `SequentialLR`: each with its plan, its first step and the
+    step after its last one, which is None for the last part.
+    """
+    starts = [0, *sequence._milestones]
+    for at, part in enumerate(sequence._schedulers):
+        is_cosine = type(part).__name__ == "CosineAnnealingLR"
+        plan = find_planned_steps(part) if is_cosine else None
+        if plan is not None:
+            yield part, plan, starts[at], next(iter(starts[at + 1 :]), None)
 
 
 def _find_vanishing(scheduler: Any) -> int | None:

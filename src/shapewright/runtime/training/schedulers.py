@@ -67,6 +67,11 @@ class Schedulers:
                 if isinstance(scheduler, ReduceLROnPlateau):
                     self.facts.meet("plateau", place, known.built, scheduler.mode)
 
+    def find_place(self, scheduler: Any) -> Place | None:
+        """Return the line that built a scheduler, or None."""
+        places = (known.built for known in self.built if known.scheduler() is scheduler)
+        return next(places, None)
+
     def _look_at_factor(self, scheduler: Any, known: _Scheduler) -> None:
         """Note a schedule that multiplies the rate by next to nothing at all steps."""
         highest = find_highest_factor(scheduler)

@@ -8,12 +8,12 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.statements import cut_lines, write_before
+from shapewright.analysis.fixes.statements import cut_lines, replace_lines, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 
@@ -231,6 +231,63 @@ def suggest_unit_length(
             new = f"nn.functional.{new.removeprefix('F.')}"
         fix = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
         yield fix
+
+
+def suggest_softmax_of_groups(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest weights that sum to one for each node, where the statement assigns a
+    softmax along dim 0 to a name.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    places = [program.call_at(related.span) for related in finding.related]
+    op = program.op_at(finding.span)
+    if not isinstance(statement, ast.Assign) or statement.value is not node or not op:
+        return
+    scores = find_tensor_expressions(program, op)
+    added = places[0] if places else None
+    if added is None or not scores or scores[0] is None or added[0] is not text:
+        return
+    call = added[1]
+    index = call.args[1] if len(call.args) == 3 else None
+    nodes = _write_count_of_rows(text, call)
+    is_dim_0 = bool(call.args) and text.written(call.args[0]) == "0"
+    name = statement.targets[0]
+    is_index = isinstance(index, ast.Name | ast.Subscript) and is_dim_0
+    is_sum = get_called_name(call).rstrip("_") == "index_add"
+    if not isinstance(name, ast.Name) or not is_index or not nodes or not is_sum:
+        return
+    assert index is not None
+    score, groups = text.written(scores[0][0]), text.written(index)
+    if not isinstance(scores[0][0], ast.Name):
+        score = f"({score})"
+    first = f"{name.id} = ({score} - {score}.detach().max()).exp()"
+    total = f"{name.id}.new_zeros({nodes}, *{name.id}.shape[1:])"
+    second = f"{name.id} / {total}.index_add(0, {groups}, {name.id})[{groups}]"
+    indent = text.lines[statement.lineno - 1][: statement.col_offset]
+    rows = f"{indent}{first}\n{indent}{name.id} = {second}"
+    yield Fix(
+        "fits",
+        f"`{first}` and `{name.id} = {second}`",
+        (replace_lines(text, statement, rows),),
+    )
+
+
+def _write_count_of_rows(text: SourceText, call: ast.Call) -> str:
+    """Write the rows of the zeros to which a call adds: `n` for `torch.zeros(n, 8)`."""
+    target = call.func.value if isinstance(call.func, ast.Attribute) else None
+    defined = find_defining(text, target.id) if isinstance(target, ast.Name) else []
+    for value in (target, *defined):
+        if not isinstance(value, ast.Call) or not value.args:
+            continue
+        first = value.args[0]
+        if get_called_name(value) in ("zeros", "new_zeros"):
+            if isinstance(first, ast.Tuple | ast.List) and first.elts:
+                first = first.elts[0]
+            return "" if isinstance(first, ast.Starred) else text.written(first)
+        if get_called_name(value) == "zeros_like" and isinstance(first, ast.Name):
+            return f"{text.written(first)}.size(0)"
+    return ""
 
 
 def suggest_one_seed(

@@ -224,3 +224,25 @@ def suggest_unshifted_labels(
     if isinstance(node, ast.Subscript):
         new = f"{text.written(node.value)}[:-1]"
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def suggest_class_name(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `int(data_set.classes[index])` for `index + 1`, where the data set has a
+    name in the module.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    if not isinstance(statement, ast.Assign) or statement.value is not node:
+        return
+    name = statement.targets[0]
+    if not isinstance(name, ast.Name) or text.around(statement, ast.FunctionDef):
+        return
+    for related in finding.related:
+        place = program.node(related.span)
+        if place is None or place[0] is not text or not isinstance(place[1], ast.BinOp):
+            continue
+        sides = place[1].left, place[1].right
+        index = sides[1] if isinstance(sides[0], ast.Constant) else sides[0]
+        new = f"int({name.id}.classes[{text.written(index)}])"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[1]), new),))

@@ -1,16 +1,24 @@
-"""Edits that build a layer anew where an attribute of it is set."""
+"""Edits that build a layer anew where an attribute of it is set, or with other
+settings.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from shapewright.analysis.fixes.layer_kinds import get_nn_name
 from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.hazards.norm_settings import (
+    find_positional_eps,
+    get_other_weight,
+)
 from shapewright.analysis.program_run import ConstructorCall, Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.attribute_writes import AttributeWrite, iter_attribute_writes
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 DEFAULTS: Mapping[str, object] = {
     "stride": 1, "padding": 0, "dilation": 1, "groups": 1, "output_padding": 0,
@@ -91,3 +99,80 @@ def _write_value(value: object) -> str:
     if isinstance(value, tuple) and len(set(value)) == 1:
         return repr(value[0])
     return repr(value)
+
+
+def suggest_weight_of_batch(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `momentum=0.01` for `momentum=0.99`, where the number is written."""
+    built = program.built.get(finding.module)
+    momentum = dict(built.values).get("momentum") if built is not None else None
+    if built is None or not isinstance(momentum, float):
+        return
+    new = get_other_weight(momentum)
+    for number in _iter_written_momentums(text, node, built):
+        if number.value == momentum:
+            edit = Edit(text.span(number), new)
+            yield Fix("fits", f"`momentum={new}`", (edit,))
+            return
+
+
+def _iter_written_momentums(
+    text: SourceText, node: ast.AST, built: ConstructorCall
+) -> Iterator[ast.Constant]:
+    """Yield the numbers that may be the momentum of a layer: its argument, what a name
+    there is defined as, the keyword of a `partial` or of a dict of settings.
+    """
+    if isinstance(node, ast.Assign):  # `layer.momentum = 0.99`
+        values = [node.value]
+    elif isinstance(node, ast.Call):
+        at = built.arguments.index("momentum") if "momentum" in built.arguments else 9
+        values = [word.value for word in node.keywords if word.arg == "momentum"]
+        values += node.args[at : at + 1]
+    else:
+        return
+    for value in values:
+        defined = find_defining(text, get_last_name(value))
+        for possible in (value, *(defined if len(defined) == 1 else ())):
+            if isinstance(possible, ast.Constant):
+                yield possible
+    for other in text.nodes if not values else ():
+        if get_called_name(other) in ("partial", "dict") and isinstance(
+            other, ast.Call
+        ):
+            for word in other.keywords:
+                if word.arg == "momentum" and isinstance(word.value, ast.Constant):
+                    yield word.value
+        elif isinstance(other, ast.Dict):
+            for key, item in zip(other.keys, other.values, strict=True):
+                is_momentum = isinstance(key, ast.Constant) and key.value == "momentum"
+                if is_momentum and isinstance(item, ast.Constant):
+                    yield item
+
+
+def suggest_named_momentum(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `nn.BatchNorm2d(128, momentum=0.2)` for `nn.BatchNorm2d(128, 0.8)`, and
+    no number there for layers that keep no average.
+    """
+    built = program.built.get(finding.module)
+    if built is None or not isinstance(node, ast.Call):
+        return
+    value = find_positional_eps(node, built)
+    at = node.args.index(value) if value is not None else 0
+    number = dict(built.values).get("eps")
+    if value is None or not at or number is None or len(node.args) > at + 1:
+        return
+    if "momentum" not in built.arguments or built.class_name.startswith("InstanceNorm"):
+        span = text.span(node.args[at - 1])
+        end = text.span(value)
+        gap = replace(
+            span, line=span.end_line, column=span.end_column,
+            end_line=end.end_line, end_column=end.end_column,
+        )  # fmt: skip
+        yield Fix("fits", f"without `{text.written(value)}`", (Edit(gap, ""),))
+    elif not any(word.arg == "momentum" for word in node.keywords) and number < 1:
+        new = get_other_weight(number) if number > 0.5 else f"{number:g}"
+        edit = Edit(text.span(value), f"momentum={new}")
+        yield Fix("fits", f"`momentum={new}`", (edit,))

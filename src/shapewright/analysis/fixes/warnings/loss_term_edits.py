@@ -166,6 +166,28 @@ def suggest_subtracted_entropy(
     yield Fix("fits", f"`{shown}`", (Edit(text.span(node), new),))
 
 
+def suggest_pessimistic_bound(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `torch.max` for `torch.min` of negated surrogates, or the reverse, and a
+    minus where none is.
+    """
+    function = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or not isinstance(function, ast.Attribute):
+        return
+    written = text.written(node)
+    if "-torch.min" in finding.message:
+        new = f"-{written}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    elif function.attr.startswith(("min", "max")):
+        owner, name = text.written(function.value), function.attr
+        other = ("max" if name.startswith("min") else "min") + name[3:]
+        old = f"{owner}.{name}"
+        edit = Edit(text.span(function), f"{owner}.{other}")
+        shown = f"{owner}.{other}{written.removeprefix(old)}"
+        yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+
+
 def suggest_root_of_variance(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

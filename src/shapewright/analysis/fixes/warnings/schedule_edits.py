@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -10,7 +11,7 @@ from shapewright.analysis.fixes.statements import replace_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, get_iterated
 
 
 def suggest_step_of_scaler(
@@ -58,6 +59,68 @@ def suggest_steps_of_loader(
             if text.written(word.value) != new:
                 edit = Edit(text.span(word.value), new)
                 yield Fix("fits", f"`steps_per_epoch={new}`", (edit,))
+
+
+PER_EPOCH = re.compile(r"(n|num|len)_(batches|steps)|\w+_(per|in)_epoch")
+"""Names of the number of batches of an epoch."""
+
+
+def suggest_planned_batches(
+    program: Program, finding: Finding, text: SourceText, node: ast.expr
+) -> Iterator[Fix]:
+    """Suggest `T_max=epochs * len(loader)` for `T_max=epochs`, with the loader whose
+    loop steps the scheduler, or with a name for its length.
+    """
+    loop = text.around(node, ast.For)
+    loader = get_iterated(loop.iter) if loop is not None else None
+    for related in finding.related:
+        place = program.call_at(related.span)
+        if place is None or place[0] is not text:
+            continue
+        call = place[1]
+        values = [word.value for word in call.keywords if word.arg == "T_max"]
+        values += call.args[1:2]
+        count = _write_count_of_batches(text, call, loader)
+        if len(values) != 1 or not count:
+            continue
+        written = text.written(values[0])
+        if isinstance(values[0], ast.BinOp):
+            written = f"({written})"
+        new = f"{written} * {count}"
+        edit = Edit(text.span(values[0]), new)
+        yield Fix("fits", f"`T_max={join_lines(new)}`", (edit,))
+
+
+def _write_count_of_batches(
+    text: SourceText, call: ast.Call, loader: ast.expr | None
+) -> str:
+    """Write the number of batches in names that are bound where a call stands, or
+    return "".
+    """
+    scope = text.around(call, ast.FunctionDef)
+    bound = _list_bound(text, scope, call)
+    if isinstance(loader, ast.Name) and loader.id in bound:
+        return f"len({loader.id})"
+    if isinstance(loader, ast.Attribute) and text.written(loader) in bound:
+        return f"len({text.written(loader)})"
+    return next((name for name in bound if PER_EPOCH.fullmatch(name)), "")
+
+
+def _list_bound(
+    text: SourceText, scope: ast.FunctionDef | None, call: ast.Call
+) -> list[str]:
+    """Return the names, and attributes of `self`, that are bound before a call."""
+    bound = [argument.arg for argument in scope.args.args] if scope else []
+    for node in text.nodes:
+        if not isinstance(node, ast.Assign) or node.lineno >= call.lineno:
+            continue
+        around = text.around(node, ast.FunctionDef)
+        if around is not scope and around is not None:
+            continue
+        for target in node.targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            bound += [text.written(part) for part in parts]
+    return bound
 
 
 def suggest_own_scheduler(

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.fixes.warnings.schedule_edits import suggest_planned_batches
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
@@ -70,14 +71,19 @@ def suggest_other_loop(
     statement = text.statement_of(node)
     new = text.written(statement)
     step = _find_related_statement(program, finding, text)
-    if step is not None:
+    if "for each batch" not in finding.message and step is not None:
         edits = write_after(text, step, new), cut_lines(text, statement)
         yield Fix("fits", f"`{new}` after the optimizer's step", edits)
         return
     loop = text.around(statement, *LOOPS)
+    is_plan_of_epochs = "one for each epoch" in finding.message
+    if "is planned" in finding.message and not is_plan_of_epochs:
+        loop = None
     if loop is not None and text.around(loop, *LOOPS) is not None:
         edits = cut_lines(text, statement), write_after(text, loop, new)
         yield Fix("fits", f"`{new}` behind the loop over batches", edits)
+    if is_plan_of_epochs or "as if for epochs" in finding.message:
+        yield from suggest_planned_batches(program, finding, text, node)
 
 
 def suggest_loaded_states(

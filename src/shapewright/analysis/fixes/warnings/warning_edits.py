@@ -31,6 +31,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_one_seed,
     suggest_own_data_set,
     suggest_shuffle,
+    suggest_softmax_of_groups,
     suggest_swapped_factors,
     suggest_unit_length,
 )
@@ -45,6 +46,7 @@ from shapewright.analysis.fixes.warnings.float_mask_edits import (
     suggest_mask_of_truths,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
+    suggest_class_name,
     suggest_cloned_targets,
     suggest_ignored_padding,
     suggest_nearest,
@@ -52,7 +54,11 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_sign,
     suggest_unshifted_labels,
 )
-from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
+from shapewright.analysis.fixes.warnings.layer_edits import (
+    suggest_named_momentum,
+    suggest_new_layer,
+    suggest_weight_of_batch,
+)
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -63,6 +69,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_assigned_result,
     suggest_detached_operand,
     suggest_fill,
+    suggest_pessimistic_bound,
     suggest_root_of_variance,
     suggest_signed_operands,
     suggest_subtracted_entropy,
@@ -165,6 +172,7 @@ from shapewright.findings.codes import (
     BOX_FORMAT,
     BUILT_IN_FORWARD,
     CENTRED_AXIS,
+    CLASSES_BY_TEXT,
     CLIPPED_AFTER_STEP,
     CLIPPED_SCALED,
     COMPARED_SCORES,
@@ -191,6 +199,8 @@ from shapewright.findings.codes import (
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
     INVERTED_INTEGERS,
+    INVERTED_MOMENTUM,
+    LARGE_EPS,
     LAST_STEP,
     LAYOUT,
     LOADED_WEIGHTS_LOST,
@@ -215,6 +225,7 @@ from shapewright.findings.codes import (
     NOT_IN_OPTIMIZER,
     ONE_SAMPLE,
     ONE_SIDE_NORMALIZED,
+    OPTIMISTIC_BOUND,
     OUTER_BROADCAST,
     PADDED_LAST_STEP,
     PADDED_MEAN,
@@ -241,6 +252,7 @@ from shapewright.findings.codes import (
     SHUFFLED_ORDER,
     SINGLE_CLASS,
     SIZE_ATTRIBUTE_SET,
+    SOFTMAX_OVER_GROUPS,
     SORTED_LABELS,
     SPLIT_BY_CLASS,
     STATE_DROPPED,
@@ -426,5 +438,10 @@ WAYS: dict[str, Suggest] = {
     SPLIT_BY_CLASS: suggest_shuffled_data,
     UNREACHABLE_TARGETS: suggest_without_activation,
     ONE_SIDE_NORMALIZED: suggest_unit_length,
+    INVERTED_MOMENTUM: suggest_weight_of_batch,
+    OPTIMISTIC_BOUND: suggest_pessimistic_bound,
+    SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
+    CLASSES_BY_TEXT: suggest_class_name,
+    LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""
