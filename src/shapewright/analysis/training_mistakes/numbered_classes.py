@@ -92,8 +92,8 @@ def _iter_uses(text: SourceText) -> Iterator[ast.expr]:
     for node in text.nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             pairs = (node.left, node.right), (node.right, node.left)
-            for value, one in pairs:
-                is_one = isinstance(one, ast.Constant) and one.value == 1
+            for value, added in pairs:
+                is_one = isinstance(added, ast.Constant) and added.value == 1
                 if is_one and predictions.has(value):
                     yield node
     for node in text.nodes:
