@@ -28,6 +28,7 @@ from shapewright.analysis.parameter_groups import (
     find_repeated_parameters,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_arrays import find_refused_array
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
@@ -65,8 +66,19 @@ FINDERS: tuple[FindCause, ...] = (
     find_uncalled_method,
 )
 
+SOLE: tuple[FindCause, ...] = (find_refused_array,)
+"""Causes of what torch or a library refused in its own words: beside their edits no
+others are tried.
+"""
+
+
+def find_sole_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return the first cause that fits a call that torch or a library refused."""
+    causes = (find(program, finding) for find in SOLE)
+    return next((cause for cause in causes if cause is not None), None)
+
 
 def find_error_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return the first cause that fits an error, or None."""
-    causes = (find(program, finding) for find in FINDERS)
+    causes = (find(program, finding) for find in (*SOLE, *FINDERS))
     return next((cause for cause in causes if cause is not None), None)
