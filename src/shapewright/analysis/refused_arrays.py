@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -281,8 +282,12 @@ def _move_channels(
             if not is_array or not isinstance(part, ast.Call):
                 continue
             if isinstance(part.func, ast.Attribute) and not part.args:
-                tensor = part.func.value
-                shown = f"{text.written(tensor)}{of_tensor}.numpy()"
-                return Edit(text.span(tensor).end, of_tensor), shown
+                end = text.span(part.func).end
+                column = end.column - len(".numpy")
+                at = replace(end, column=column, end_column=column)
+                start = text.span(part)
+                written = text.at(replace(end, line=start.line, column=start.column))
+                shown = f"{written.removesuffix('.numpy')}{of_tensor}.numpy()"
+                return Edit(at, of_tensor), shown
     whole = _append(text, values[0], of_array)
     return Edit(text.span(values[0]), whole), whole
