@@ -34,6 +34,7 @@ from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
+from shapewright.analysis.truth_values import find_ambiguous_truth
 from shapewright.analysis.wrapped_data import find_wrapped_data
 from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding
@@ -66,7 +67,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_uncalled_method,
 )
 
-SOLE: tuple[FindCause, ...] = (find_refused_array,)
+SOLE: tuple[FindCause, ...] = (find_refused_array, find_ambiguous_truth)
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
 """
