@@ -10,6 +10,7 @@ from shapewright.analysis.batch_values import (
     find_unread_values,
     find_whole_batch,
 )
+from shapewright.analysis.complex_losses import find_complex_loss
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_settings import find_missing_setting
@@ -67,7 +68,11 @@ FINDERS: tuple[FindCause, ...] = (
     find_uncalled_method,
 )
 
-SOLE: tuple[FindCause, ...] = (find_refused_array, find_ambiguous_truth)
+SOLE: tuple[FindCause, ...] = (
+    find_refused_array,
+    find_ambiguous_truth,
+    find_complex_loss,
+)
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
 """
