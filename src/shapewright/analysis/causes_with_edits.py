@@ -13,6 +13,7 @@ from shapewright.analysis.batch_values import (
 from shapewright.analysis.complex_losses import find_complex_loss
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
+from shapewright.analysis.library_arguments import find_library_argument
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
@@ -72,6 +73,7 @@ SOLE: tuple[FindCause, ...] = (
     find_refused_array,
     find_ambiguous_truth,
     find_complex_loss,
+    find_library_argument,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
