@@ -31,6 +31,7 @@ from shapewright.analysis.parameter_groups import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_arrays import find_refused_array
+from shapewright.analysis.resumed_optimizers import find_resumed_optimizer
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
@@ -74,6 +75,7 @@ SOLE: tuple[FindCause, ...] = (
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,
+    find_resumed_optimizer,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
