@@ -11,6 +11,7 @@ from shapewright.analysis.batch_values import (
     find_whole_batch,
 )
 from shapewright.analysis.complex_losses import find_complex_loss
+from shapewright.analysis.detector_boxes import find_boxes_of_sizes
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
 from shapewright.analysis.library_arguments import find_library_argument
@@ -76,6 +77,7 @@ SOLE: tuple[FindCause, ...] = (
     find_complex_loss,
     find_library_argument,
     find_resumed_optimizer,
+    find_boxes_of_sizes,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
