@@ -96,10 +96,13 @@ def _read_product(
     left, right = node.left, node.right
     if text.line_of(left) == text.line_of(right):
         return left, right, False
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, ast.Call) and get_called_name(one) in ("conj", "conjugate"):
-            owner = one.func.value if isinstance(one.func, ast.Attribute) else None
-            inner = one.args[0] if one.args else owner
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, ast.Call) and get_called_name(side) in (
+            "conj",
+            "conjugate",
+        ):
+            owner = side.func.value if isinstance(side.func, ast.Attribute) else None
+            inner = side.args[0] if side.args else owner
             if inner is not None and text.line_of(inner) == text.line_of(other):
                 return left, right, True
     return None

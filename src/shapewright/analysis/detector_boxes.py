@@ -133,6 +133,7 @@ def _iter_conversions(
         new = f"{convert}({text.written(value)}, {CONVERSION})"
         edit = Edit(text.span(value), new)
         yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+        return
     name = get_dotted_name(boxes)
     if statement is not None and name:
         new = f"{name}[:, 2:] += {name}[:, :2]"

@@ -25,6 +25,7 @@ SPARSE = re.compile(r"sparse (?:array|matrix) length is ambiguous")
 NO_IMAGE = re.compile(r"Cannot handle this data type: \(1, 1, (\d+)\)")
 CHANNELS = 4
 """The most channels that an image of PIL has."""
+MAKING = re.compile(r"(from_numpy|(as_)?tensor|asarray)$")
 FLIPPING = re.compile(r"flip(lr|ud)?$|rot90$")
 COPYING = re.compile(r"copy$|as(contiguous|fortran)?array$|array$|astype$|stack$")
 """Functions and methods whose result has no negative strides."""
@@ -100,7 +101,7 @@ def _find_argument(node: ast.AST) -> ast.expr | None:
     if not isinstance(node, ast.Call):
         return None
     name = get_called_name(node)
-    is_maker = name in ("from_numpy", "tensor", "as_tensor", "asarray")
+    is_maker = bool(MAKING.match(name))
     is_class = name.endswith(("Tensor", "to_tensor")) or isinstance(node.func, ast.Call)
     return node.args[0] if node.args and (is_maker or is_class) else None
 

@@ -145,7 +145,8 @@ def _suggest_extreme(text: SourceText, call: ast.Call) -> Iterator[Fix]:
         if tensor is None:
             return
         limit = "max" if name == "min" else "min"
-        new = f"{_in_brackets(text, tensor)}.clamp({limit}={text.written(numbers[0])})"
+        bound = f"{limit}={text.written(numbers[0])}"
+        new = f"{_write_in_brackets(text, tensor)}.clamp({bound})"
     else:
         parts = ", ".join(text.written(part) for part in call.args)
         new = f"{EXTREMES[name]}({parts})"
@@ -269,10 +270,10 @@ def _read_branch(
 def _write_condition(text: SourceText, test: ast.expr) -> str:
     """Return a condition as one of elements: `(a > 0) & (b < 1)` for `and`."""
     if isinstance(test, ast.BoolOp):
-        parts = [_in_brackets(text, part) for part in test.values]
+        parts = [_write_in_brackets(text, part) for part in test.values]
         return f" {OPERATORS[type(test.op)]} ".join(parts)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return f"~{_in_brackets(text, test.operand)}"
+        return f"~{_write_in_brackets(text, test.operand)}"
     if isinstance(test, ast.Compare) and len(test.ops) > 1:
         sides = [test.left, *test.comparators]
         parts = []
@@ -283,7 +284,7 @@ def _write_condition(text: SourceText, test: ast.expr) -> str:
     return text.written(test)
 
 
-def _in_brackets(text: SourceText, node: ast.expr) -> str:
+def _write_in_brackets(text: SourceText, node: ast.expr) -> str:
     """Return a part of a condition, in brackets where it is not a single word."""
     written = _write_condition(text, node)
     return written if isinstance(node, PRIMARY) else f"({written})"

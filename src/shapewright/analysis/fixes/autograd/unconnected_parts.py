@@ -41,7 +41,7 @@ def suggest_unused_parameters(history: History, cause: Cause) -> Iterator[Fix]:
     """
     fact = cause.fact
     if fact is None or fact.tensor not in history.program.states:
-        yield from suggest_joined_parts(history, cause)
+        yield from _suggest_joined_parts(history, cause)
         return
     text_and_call = history.program.call_at(cause.failing.span)
     if text_and_call is None or get_called_name(text_and_call[1]) != "grad":
@@ -53,7 +53,7 @@ def suggest_unused_parameters(history: History, cause: Cause) -> Iterator[Fix]:
     yield with_keyword(text, call, "allow_unused=True, materialize_grads=True")
 
 
-def suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
+def _suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `net(torch.cat([x, t], dim=1))` where a network was given the whole that
     `x` and `t` were cut from.
     """
