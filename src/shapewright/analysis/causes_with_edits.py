@@ -10,8 +10,11 @@ from shapewright.analysis.batch_values import (
     find_unread_values,
     find_whole_batch,
 )
+from shapewright.analysis.complex_losses import find_complex_loss
+from shapewright.analysis.detector_boxes import find_boxes_of_sizes
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import find_late_attribute
+from shapewright.analysis.library_arguments import find_library_argument
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
@@ -28,11 +31,14 @@ from shapewright.analysis.parameter_groups import (
     find_repeated_parameters,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_arrays import find_refused_array
+from shapewright.analysis.resumed_optimizers import find_resumed_optimizer
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
+from shapewright.analysis.truth_values import find_ambiguous_truth
 from shapewright.analysis.wrapped_data import find_wrapped_data
 from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding
@@ -65,8 +71,26 @@ FINDERS: tuple[FindCause, ...] = (
     find_uncalled_method,
 )
 
+SOLE: tuple[FindCause, ...] = (
+    find_refused_array,
+    find_ambiguous_truth,
+    find_complex_loss,
+    find_library_argument,
+    find_resumed_optimizer,
+    find_boxes_of_sizes,
+)
+"""Causes of what torch or a library refused in its own words: beside their edits no
+others are tried.
+"""
+
+
+def find_sole_cause(program: Program, finding: Finding) -> Explanation | None:
+    """Return the first cause that fits a call that torch or a library refused."""
+    causes = (find(program, finding) for find in SOLE)
+    return next((cause for cause in causes if cause is not None), None)
+
 
 def find_error_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return the first cause that fits an error, or None."""
-    causes = (find(program, finding) for find in FINDERS)
+    causes = (find(program, finding) for find in (*SOLE, *FINDERS))
     return next((cause for cause in causes if cause is not None), None)

@@ -40,13 +40,13 @@ def find_removed_argument(program: Program, finding: Finding) -> Explanation | N
             written = join_lines(f"{words[0].arg}={text.written(words[0].value)}")
             message = f"`{refused[1]}` has no argument `{refused[2]}` in this torch:"
             message += f" {REMOVED[refused[2]]}"
-            edit = _cut_argument(text, call, words[0])
+            edit = cut_argument(text, call, words[0])
             fix = Fix("fits", f"without `{written}`", (edit,))
             return Explanation(message, (), (fix,))
     return None
 
 
-def _cut_argument(text: SourceText, call: ast.Call, word: ast.keyword) -> Edit:
+def cut_argument(text: SourceText, call: ast.Call, word: ast.keyword) -> Edit:
     """Return the edit that leaves out an argument, with the comma beside it."""
     end = text.span(word.value)
     begin = text.column(word.lineno, word.col_offset)

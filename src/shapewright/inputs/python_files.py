@@ -55,7 +55,15 @@ def _read_notebook(path: Path) -> str:
 
 
 def install_texts(texts: Mapping[str, str]) -> None:
-    """Replace the text of these files, and of no others, from now on."""
+    """Replace the text of these files, and of no others, from now on.
+
+    TorchScript reads the text of a function by `inspect`, from Python's `linecache`.
+    """
+    for file in _EDITED:
+        linecache.cache.pop(file, None)
+    for file, text in texts.items():
+        lines = text.splitlines(keepends=True)
+        linecache.cache[file] = (len(text), None, lines, file)
     STAND_INS.clear()
     STAND_INS.update(texts)
     _EDITED.clear()

@@ -207,8 +207,14 @@ OF_PLACES = ("IndexError", "KeyError")
 
 def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     """Return the fixes to try for an error that the program itself raised."""
-    from shapewright.analysis.causes_with_edits import find_error_cause  # as it edits
+    from shapewright.analysis.causes_with_edits import (  # as they edit
+        find_error_cause,
+        find_sole_cause,
+    )
 
+    sole = find_sole_cause(program, finding)
+    if sole is not None:
+        return list(iter_options("cause", 0.5, sole.fixes))
     of_number = find_number_cause(program, finding)
     if of_number is not None and of_number.fixes:  # others change what is computed
         return _sort_fixes(program, iter_options("number", 0.5, of_number.fixes))

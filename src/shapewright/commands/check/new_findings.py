@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from shapewright.analysis.causes_with_edits import find_sole_cause
 from shapewright.analysis.error_causes import explain_error, explain_refused_call
 from shapewright.analysis.explanations import MOST_RELATED, explain_failures
 from shapewright.analysis.fixes import (
@@ -200,9 +201,10 @@ class NewFindings:
         options += iter_options("value", 0.3, suggest_built_class(program, finding))
         options += find_fixes(program, failure)
         limit = find_position_limit(program, failure)
-        if limit is not None:
-            finding = limit.apply(finding)
-            options = list(iter_options("definition", 0.5, limit.fixes))
+        cause = limit or find_sole_cause(program, finding)
+        if cause is not None:
+            finding = cause.apply(finding)
+            options = list(iter_options("definition", 0.5, cause.fixes))
         if finding.code == TORCH_ERROR:
             options = [*fix_mistaken_call(program, finding), *options]
         if finding.code == TUPLE_AS_TENSOR:

@@ -237,6 +237,10 @@ CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
 """What Python says of a call that does not fit a signature: no data are to blame."""
 
 
+OF_SHAPES = re.compile(r"^Cannot handle this data type: \(1, 1, \d+\)")
+"""What libraries say of an array's shape, which rests on no value."""
+
+
 def _find_doubtful_stand_in(engine: Engine) -> str:
     """Return the last file for which something stands that nothing documents."""
     stand_ins = [
@@ -295,7 +299,7 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         code_, message = TORCH_ERROR, first or kind
     else:
         code_, message = PROGRAM_ERROR, f"`{kind}`: {first}" if first else f"`{kind}`"
-        if engine.rests:
+        if engine.rests and not OF_SHAPES.search(first):
             severity = "note"
             message += "; this rests on a value that was assumed"
         doubtful = _find_doubtful_stand_in(engine)

@@ -34,7 +34,7 @@ from shapewright.analysis.fixes.autograd.pass_order import (
 )
 from shapewright.analysis.fixes.autograd.unconnected_parts import (
     suggest_fitting_gradient,
-    suggest_joined_parts,
+    suggest_unused_parameters,
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import (
     suggest_requiring,
@@ -77,7 +77,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "leaf": suggest_for_leaf,
         "not-required": suggest_requiring,
         "function": suggest_fitting_gradient,
-        "unused": suggest_joined_parts,
+        "unused": suggest_unused_parameters,
     }
     yield from ways[cause.kind](history, cause)
 

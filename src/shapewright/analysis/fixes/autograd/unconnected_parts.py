@@ -11,7 +11,9 @@ from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.custom_functions import find_wrong_gradient
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.findings.finding import Edit, Fix
+from shapewright.program.syntax_nodes import get_called_name
 
 
 def suggest_used_head(history: History, cause: Cause) -> Iterator[Fix]:
@@ -33,7 +35,25 @@ def suggest_fitting_gradient(history: History, cause: Cause) -> Iterator[Fix]:
             yield from gradient.fixes if gradient is not None else ()
 
 
-def suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
+def suggest_unused_parameters(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `allow_unused=True` for `torch.autograd.grad` by parameters of which the
+    loss does not use all, with zeros for their gradients where None is not expected.
+    """
+    fact = cause.fact
+    if fact is None or fact.tensor not in history.program.states:
+        yield from _suggest_joined_parts(history, cause)
+        return
+    text_and_call = history.program.call_at(cause.failing.span)
+    if text_and_call is None or get_called_name(text_and_call[1]) != "grad":
+        return
+    text, call = text_and_call
+    if any(word.arg in (None, "allow_unused") for word in call.keywords):
+        return
+    yield with_keyword(text, call, "allow_unused=True")
+    yield with_keyword(text, call, "allow_unused=True, materialize_grads=True")
+
+
+def _suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `net(torch.cat([x, t], dim=1))` where a network was given the whole that
     `x` and `t` were cut from.
     """

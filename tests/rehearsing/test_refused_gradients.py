@@ -1,0 +1,114 @@
+"""Gradients that torch refuses: of a complex loss, by what a loss does not use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SPECTRA = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+net = nn.Conv1d(1, 1, 3, padding=1)
+mse = nn.MSELoss()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+def distance(a, b):
+    {distance}
+
+for _ in range(2):
+    x, y = torch.rand(4, 1, 32), torch.rand(4, 1, 32)
+    optimizer.zero_grad()
+    out = net(x)
+    loss = distance(torch.fft.fft(out), torch.fft.fft(y)) + 0.1 * (out - y).abs().mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("distance", "new"),
+    [
+        ("return ((a - b) ** 2).mean()", "(a - b).abs() ** 2"),
+        ("return (a - b).pow(2).sum()", "(a - b).abs().pow(2)"),
+        ("d = a - b; return d.square().mean()", "d.abs().square()"),
+        ("return torch.mean(torch.square(a - b))", "torch.square((a - b).abs())"),
+        ("d = a - b; return (d * d).mean()", "d.abs() ** 2"),
+        ("d = a - b; return (d * d.conj()).sum()", "(d * d.conj()).real"),
+        ("d = a - b; return torch.mean(d ** 2)", "d.abs() ** 2"),
+    ],
+)
+def test_a_complex_loss_takes_the_modulus(
+    distance: str, new: str, tmp_path: Path
+) -> None:
+    report = rehearsed(
+        tmp_path, SPECTRA.format(distance=distance.replace("; ", "\n    "))
+    )
+    finding = next(f for f in report.findings if f.severity == "error")
+    assert "the loss is complex64" in finding.message
+    assert [fix.message for fix in finding.fixes] == [f"`{new}`"]
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [
+        "return (a - b).abs().pow(2).mean()",
+        "return (torch.view_as_real(a - b) ** 2).mean()",
+        "return ((a - b) ** 2).abs().mean()",
+    ],
+)
+def test_a_real_loss_of_spectra_is_quiet(distance: str, tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path, SPECTRA.format(distance=distance.replace("; ", "\n    "))
+    )
+    assert not any(f.severity == "error" for f in report.findings)
+
+
+HEADS = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.spread = nn.Linear(4, 1), nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.mean(x), self.spread(x)
+
+net = Net()
+for _ in range(2):
+    mean, spread = net(torch.rand(8, 4))
+    loss = mean.pow(2).mean(){more}
+    parameters = list(net.parameters())
+    grads = torch.autograd.grad(loss, parameters)
+    with torch.no_grad():
+        for p, g in zip(parameters, grads):
+            {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "new"),
+    [
+        ("p -= 0.1 * g", "allow_unused=True, materialize_grads=True"),
+        ("p -= 0.1 * g if g is not None else 0", "allow_unused=True"),
+    ],
+)
+def test_unused_parameters_are_allowed(step: str, new: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEADS.format(more="", step=step))
+    finding = next(f for f in report.findings if f.severity == "error")
+    assert "`loss` is not computed from `Net.spread.weight`" in finding.message
+    assert finding.fixes[0].message == f"`torch.autograd.grad(loss, parameters, {new})`"
+    assert finding.fixes[0].checked
+
+
+def test_used_parameters_are_quiet(tmp_path: Path) -> None:
+    more = " + spread.pow(2).mean()"
+    report = rehearsed(tmp_path, HEADS.format(more=more, step="p -= 0.1 * g"))
+    assert not any(f.severity == "error" for f in report.findings)
