@@ -48,6 +48,9 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
         )
     reported = False
     for met in scene.observations("evaluated-in-training"):
+        place = scene.program.call_at(scene.span(met.place))
+        if place is not None and get_called_name(place[1]) == "update_bn":
+            continue  # it computes the statistics anew, in training mode
         reported = True
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
