@@ -103,6 +103,11 @@ RIGHT = {
     + "criterion(net(x), torch.from_numpy(masks).float() / 255).backward()",
     "masks of truths": MASKS
     + "criterion(net(x), (torch.from_numpy(masks) > 127).float()).backward()",
+    "a column of a table": MASKS
+    + """\
+table = torch.tensor(rng.integers(0, 90, (60, 5)) * [9, 9, 9, 9, 0], dtype=torch.float32)
+criterion(net(table[:, :4]), table[:, 4:]).backward()
+""",
     "soft labels": MASKS
     + "criterion(net(x), torch.tensor(rng.random((60, 1))).float()).backward()",
     "linear": "fit(nn.Linear(4, 1), spread)",

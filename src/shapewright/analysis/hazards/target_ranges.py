@@ -5,7 +5,7 @@ loss whose targets are often negative, a `sigmoid` for prices.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
+from math import inf, prod
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.value_makers import PASSING, find_value_maker
@@ -96,9 +96,13 @@ def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
             limits.append(values.limits)
             continue
         maker = scene.maker(current)
-        if maker is not None and left and maker.name in KEEPING:
-            count = len(maker.op.inputs) if maker.name in JOINS else 1
-            waiting += [(part, left - 1) for part in maker.op.inputs[:count]]
+        if maker is None or not left or maker.name not in KEEPING:
+            continue
+        joins = maker.name in JOINS
+        for part in maker.op.inputs[: None if joins else 1]:
+            rows = part.shape[1:] == current.shape[1:]  # no columns were chosen
+            if joins or rows or prod(part.shape) == prod(current.shape):
+                waiting.append((part, left - 1))
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 
