@@ -105,7 +105,7 @@ RIGHT = {
     + "criterion(net(x), (torch.from_numpy(masks) > 127).float()).backward()",
     "a column of a table": MASKS
     + """\
-table = torch.tensor(rng.integers(0, 90, (60, 5)) * [9, 9, 9, 9, 0], dtype=torch.float32)
+table = torch.tensor(rng.integers(0, 90, (60, 5)) * [9, 9, 9, 9, 0]).float()
 criterion(net(table[:, :4]), table[:, 4:]).backward()
 """,
     "soft labels": MASKS
