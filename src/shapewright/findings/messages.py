@@ -30,6 +30,15 @@ def _make_size_pattern(name: str) -> str:
 
 MESSAGES = (
     _Message(
+        r"Expected size for first two dimensions of batch2 tensor to be: "
+        r"\[(?P<batch>\d+), (?P<columns>\d+)\] "
+        r"but got: \[(?P<other>\d+), (?P<rows>\d+)\]",
+        "inner-dim-mismatch",
+        "`torch.bmm` multiplies the matrices of two batches one by one: those of the "
+        "first have {columns} columns, in a batch of {batch}, those of the second "
+        "{rows} rows, in a batch of {other}. Both numbers have to be the same.",
+    ),
+    _Message(
         r"mat1 and mat2 shapes cannot be multiplied "
         r"\((?P<rows>\d+)x(?P<got>\d+) and (?P<needs>\d+)x(?P<gives>\d+)\)",
         "inner-dim-mismatch",

@@ -1,4 +1,6 @@
-"""Find means over the steps of sequences whose padding only attention leaves out."""
+"""Find means over the steps of sequences that count their padding: that which only
+attention leaves out, and that of embeddings which are averaged as they are.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.causal_masks import FILLS
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
 from shapewright.analysis.hazards.loss_terms import QUOTIENTS
-from shapewright.analysis.hazards.padded_steps import has_padding_mask
+from shapewright.analysis.hazards.padded_steps import (
+    has_padding_mask,
+    read_history,
+)
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -39,6 +44,11 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         if call.op.span in seen or call.op.span is None or not call.op.inputs:
             continue
+        own = _find_mean_of_rows(scene, call)
+        if own is not None:
+            seen.add(call.op.span)
+            yield own
+            continue
         states = _find_states(scene, call)
         if states is None:
             continue
@@ -57,6 +67,33 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
         )
         where = "attention gets a mask of each sample here"
         yield scene.finding(PADDED_MEAN, call.op, message, (masked, where))
+
+
+def _find_mean_of_rows(scene: HazardContext, call: OperatorCall) -> Finding | None:
+    """Return the finding on a mean of the embeddings of sequences that were filled up,
+    which nothing but the mean reads together.
+    """
+    gone = find_reduced_dims(call) if call.name == "mean" else None
+    states = call.op.inputs[0]
+    if gone is None or len(gone) != 1 or states.ndim != 3 or gone[0] not in (0, 1):
+        return None
+    if not scene.in_user_code(call.op) or _is_chosen(scene, states):
+        return None
+    history = read_history(scene, call, gone[0])
+    rows = history.rows
+    if rows is None or history.reads_padding or history.masked is not None:
+        return None
+    if history.unpacked is not None or not history.is_of_steps:
+        return None
+    count = sum(length < max(rows.lengths) for length in rows.lengths)
+    name = scene.names(call.op)[0].rsplit(" (", 1)[0]
+    message = (
+        f"the mean over the {states.shape[gone[0]]} steps of {name}"
+        f" {format_shape(states)} counts padding, of {count} of {len(rows.lengths)}"
+        " sequences"
+    )
+    why = "the shorter ones are filled up behind their end here"
+    return scene.finding(PADDED_MEAN, call.op, message, (history.padding, why))
 
 
 def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:

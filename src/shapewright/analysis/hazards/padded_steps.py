@@ -54,7 +54,7 @@ def find_padded_steps(scene: HazardContext) -> Iterator[Finding]:
         time = _get_last_step(call)
         if time is None or call.op.span in seen or not scene.in_user_code(call.op):
             continue
-        history = _read_history(scene, call, time)
+        history = read_history(scene, call, time)
         padding, rows = history.padding, history.rows
         if (
             padding is None
@@ -101,7 +101,7 @@ def _get_last_step(call: OperatorCall) -> int | None:
     return last[0] if plain and len(last) == 1 and last[0] < 2 else None
 
 
-def _read_history(scene: HazardContext, call: OperatorCall, time: int) -> _History:
+def read_history(scene: HazardContext, call: OperatorCall, time: int) -> _History:
     """Return what came before a tensor of which an index takes the last step."""
     shape = call.op.inputs[0].shape
     steps, samples = shape[time], shape[1 - time]
