@@ -60,8 +60,8 @@ class Scenes(Dataset):
         return 20
 
     def __getitem__(self, index):
-        boxes = torch.rand(3 + index % 4, 4)
-        return {"image": torch.rand(3, 8, 8), "boxes": boxes, "name": str(index)}
+        boxes, order = torch.rand(3 + index % 4, 4), torch.randperm(3 + index % 4)
+        return {"boxes": boxes, "order": order, "name": str(index)}
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--batch-size", type=int, default=4)

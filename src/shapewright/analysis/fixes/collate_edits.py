@@ -55,9 +55,6 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             yield from _suggest_one_size(text)
             yield from _suggest_resize(text, finding)
             yield from suggest_joined_items(text, loaders, finding)
-            if OF_DICTS.search(finding.message):
-                for node in loaders:
-                    yield from _suggest_batches_of_one(text, node)
         elif OF_IMAGES in finding.message:
             yield from _suggest_tensors_of_images(text)
         for node in loaders:
@@ -70,9 +67,20 @@ OF_DICTS = re.compile(r"\['\w+'\]")
 """A key of an item, in the message about items that do not stack."""
 
 
+def suggest_single_items(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest `batch_size=1` for loaders of dicts with lists of their own lengths."""
+    text = program.text(finding.span.file) if finding.span is not None else None
+    if text is None or not OF_DICTS.search(finding.message):
+        return
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader":
+            if not any(word.arg == "collate_fn" for word in node.keywords):
+                yield from _suggest_batches_of_one(text, node)
+
+
 def _suggest_batches_of_one(text: SourceText, loader: ast.Call) -> Iterator[Fix]:
-    """Suggest `batch_size=1` for a loader of dicts with lists of their own lengths,
-    where the number is written: in the call, or as the default of an option.
+    """Suggest `batch_size=1` where the number is written: in the call, or as the
+    default of an option.
     """
     sizes = [word.value for word in loader.keywords if word.arg == "batch_size"]
     for size in [*sizes, *loader.args[1:2]]:

@@ -19,7 +19,10 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
-from shapewright.analysis.fixes.collate_edits import suggest_collate
+from shapewright.analysis.fixes.collate_edits import (
+    suggest_collate,
+    suggest_single_items,
+)
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.options import FixOption, iter_options
@@ -221,8 +224,10 @@ class NewFindings:
         program, fresh = self.program, self.fresh
         if finding.code == ITEMS_DO_NOT_STACK:
             fixes = suggest_collate(program, finding)
-            kind = get_collate_kind(finding)
-            yield Reported(finding, place), list(iter_options(kind, 1.0, fixes))
+            options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
+            items = suggest_single_items(program, finding)
+            options += iter_options("single", 2.0, items)
+            yield Reported(finding, place), options
             return
         if alone and fresh:
             return

@@ -40,6 +40,7 @@ from shapewright.commands.check.tried_fixes import (
     Mend,
     choose_meant,
     count_shared_warnings,
+    drop_last_resorts,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -214,6 +215,7 @@ class Session:
             if short or start >= len(known) or not self.room():
                 break
         reported.untried = 0 if enough else len(known) - start
+        reported.mends = drop_last_resorts(reported.mends)
         loses = any(mend.loses_samples for mend in reported.mends)
         if loses and HazardContext(program).keeps_samples:
             # What drops or merges the samples is no fix.

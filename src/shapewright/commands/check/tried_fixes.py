@@ -181,6 +181,13 @@ transpose that mixes maps and anchors, one column of an action for all, the
 flag with which a model was saved."""
 
 
+def drop_last_resorts(mends: Sequence[Mend]) -> list[Mend]:
+    """Return the repairs without batches of one, where another lets the program run."""
+    others = [mend for mend in mends if mend.option.kind != "single"]
+    is_mended = any(mend.tried.complete for mend in others)
+    return others if is_mended else list(mends)
+
+
 def count_shared_warnings(mends: Sequence[Mend]) -> int:
     """Return how many warnings all repairs have whose runs had no error left.
 
