@@ -73,9 +73,10 @@ def suggest_single_items(program: Program, finding: Finding) -> Iterator[Fix]:
     if text is None or not OF_DICTS.search(finding.message):
         return
     for node in text.nodes:
-        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader":
-            if not any(word.arg == "collate_fn" for word in node.keywords):
-                yield from _suggest_batches_of_one(text, node)
+        if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":
+            continue
+        if not any(word.arg == "collate_fn" for word in node.keywords):
+            yield from _suggest_batches_of_one(text, node)
 
 
 def _suggest_batches_of_one(text: SourceText, loader: ast.Call) -> Iterator[Fix]:
