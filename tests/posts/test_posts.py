@@ -15,7 +15,7 @@ SOURCE = str(HERE.parents[1] / "src")
 KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"))
 """The posts whose mistake is found, each with the libraries that it needs."""
 
-USUAL = ("usual", *(f"usual_{number}" for number in range(2, 15)))
+USUAL = ("usual", *(f"usual_{number}" for number in range(2, 16)))
 MARKS = dict.fromkeys(USUAL, pytest.mark.zoo)
 """Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has."""
 POSTS = [
@@ -58,6 +58,7 @@ def test_every_post_has_its_files_and_label() -> None:
         "usual_12": 24,
         "usual_13": 24,
         "usual_14": 24,
+        "usual_15": 24,
     }
     for wave, count in counts.items():
         folders = [each for each in (HERE / wave).iterdir() if each.is_dir()]
