@@ -29,8 +29,8 @@ CODES = (
     "arrays-broadcast", "state-dropped", "rate-as-factor",
     "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",
     "fitted-anew", "unequal-transforms", "terminal-ignored",
-    "size-attribute-set", "sorted-labels", "classes-by-text", "split-by-class",
-    "copies-before-split",
+    "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
+    "split-by-class", "copies-before-split",
 )  # fmt: skip
 
 RAISES = {

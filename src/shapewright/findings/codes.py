@@ -708,6 +708,9 @@ COUNT_NOT_RESET = _mistake("count-not-reset",
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
     "`requires_grad` misspelt, or set on a module: nothing is frozen",
     "`module.requires_grad_(False)`")
+SAME_BRANCHES = _mistake("same-branches",
+    "an `if` whose two branches do the same: what it asks has no effect",
+    "what one of the branches was meant to do")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")

@@ -99,6 +99,9 @@ def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object]
             return _report_layer(
                 scene, claim, None, "its dim 0 joins the samples with another dim"
             )
+        if _has_loaded_samples(scene, claim):
+            why = "dim 0 holds the samples of a loader's batch"
+            return _report_layer(scene, claim, None, why)
         line = _find_unpacking(scene, claim)
         if line:
             return _report_layer(scene, claim, None, f"the text says `{line}`")
@@ -124,6 +127,20 @@ def _has_merged_samples(scene: HazardContext, claim: Claim) -> bool:
         and other.call is not claim.call
         for other in scene.claims
     )
+
+
+def _has_loaded_samples(scene: HazardContext, claim: Claim) -> bool:
+    """Return whether what a layer takes for time counts the samples that a loader gave,
+    and what it takes for the batch counts something else.
+    """
+    dims = claim.call.dims[0]
+    if len(dims[0]) != 1 or dims[0][0].size < 2 or claim.axis.size < 2:
+        return False
+    loaded = [axis.root for axis in scene.flow.samples.values()]
+    time, batch = dims[0][0].root, claim.axis.root
+    is_other = batch.data and claim.axis.size != dims[0][0].size
+    is_loaded = any(axis is time for axis in loaded)
+    return is_other and is_loaded and all(axis is not batch for axis in loaded)
 
 
 def _iter_later_uses(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:

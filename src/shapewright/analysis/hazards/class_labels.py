@@ -8,7 +8,10 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.array_labels import find_compared_maxima
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.sorted_batches import find_sorted_batches
+from shapewright.analysis.hazards.sorted_batches import (
+    find_sorted_batches,
+    find_sorted_pairs,
+)
 from shapewright.analysis.hazards.value_makers import LINEAR, PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim
@@ -125,6 +128,7 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
     samples, then steps; and rows that stay in the order of their lengths.
     """
     yield from find_sorted_batches(scene)
+    yield from find_sorted_pairs(scene)
     for call in scene.calls:
         if call.name not in LOSSES or len(call.dims) < 2 or call.op.span is None:
             continue

@@ -60,6 +60,79 @@ def find_sorted_batches(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
+def find_sorted_pairs(scene: HazardContext) -> Iterator[Finding]:
+    """Find rows in the order of their lengths that meet those of another encoder as
+    they came: `images @ captions.t()`.
+    """
+    seen: set[object] = set()
+    for pack in scene.calls:
+        if pack.name != PACKING:
+            continue
+        index, sort = _find_sorting(scene, pack)
+        if index is None or sort is None or index.op.span in seen:
+            continue
+        pair = _find_meeting(scene, pack, sort, index.op.inputs[0].shape[0])
+        if pair is None:
+            continue
+        meeting, other = pair
+        seen.add(index.op.span)
+        message = (
+            f"{scene.words(index.op)[0]} is put in the order of its lengths and stays"
+            f" in it, and {other} does not: their rows are different samples"
+        )
+        yield scene.finding(
+            PAIRED_ROWS,
+            index.op,
+            message,
+            (sort.op, "the order is made here"),
+            (meeting.op, "the rows meet here"),
+        )
+
+
+def _find_meeting(
+    scene: HazardContext, pack: OperatorCall, sort: OperatorCall, rows: int
+) -> tuple[OperatorCall, str] | None:
+    """Return the call in which rows in a sorted order meet a model's other rows, and
+    the name of the others; None if there is none.
+    """
+    waiting, met = [fact.tensor for fact in pack.op.outputs], set[int]()
+    follows = set(waiting)
+    while waiting and len(met) < FARTHEST:
+        for user in scene.users.get(waiting.pop(0), ()):
+            if user.op.index in met or user.op.index < pack.op.index:
+                continue
+            met.add(user.op.index)
+            if _has_order(scene, user, sort):
+                continue
+            if user.name in PAIRING and len(user.op.inputs) == 2:
+                for at, other in enumerate(user.op.inputs):
+                    if other.tensor in follows or not other.requires_grad:
+                        continue
+                    is_paired = rows > 1 and rows in other.shape[:1] + other.shape[-1:]
+                    if is_paired and _is_in_order(scene, other, pack, sort):
+                        return user, scene.words(user.op)[at]
+            for fact in user.op.outputs:
+                if fact.tensor not in follows:
+                    follows.add(fact.tensor)
+                    waiting.append(fact.tensor)
+    return None
+
+
+def _is_in_order(
+    scene: HazardContext, fact: Fact, pack: OperatorCall, sort: OperatorCall
+) -> bool:
+    """Return whether a tensor follows from a batch of a loader, and from no sort."""
+    calls = find_ancestors(scene, fact, FARTHEST)
+    if {pack.op.index, sort.op.index} & {call.op.index for call in calls.values()}:
+        return False
+    facts = [fact, *(f for call in calls.values() for f in call.op.inputs)]
+    return any(f.tensor in scene.program.batches for f in facts)
+
+
+PAIRING = operators_with("is_product", "subtracts") | {"*", "mul", "cosine_similarity"}
+"""Calls in which the rows of two tensors meet."""
+
+
 def _find_sorting(
     scene: HazardContext, pack: OperatorCall
 ) -> tuple[OperatorCall | None, OperatorCall | None]:
@@ -82,6 +155,9 @@ def _find_sorting(
 
 def _has_order(scene: HazardContext, call: OperatorCall, sort: OperatorCall) -> bool:
     """Return whether a call takes rows by an index that follows from a sort."""
+    along = call.given(1, "dim")
+    if isinstance(along, int) and along % max(call.op.inputs[0].ndim, 1):
+        return False  # within each row, such as the last step
     return call.name in INDEXES | SCATTERS and any(
         fact.dtype.startswith("int") and sort.op.index in _list_indices(scene, fact)
         for fact in call.op.inputs[1:]

@@ -9,8 +9,8 @@ from shapewright.record.ops import Fact
 
 PASSING = (
     operators_with("is_view", "regroups_dims", "copies_if_needed", "moves_dims")
-    | operators_with("moves_device", "joins_tensors")
-    | {"[]", "dropout"}
+    | operators_with("moves_device", "joins_tensors", "reads_by_index")
+    | {"dropout", "pad"}
 )
 """Calls after which an element is what it was."""
 LINEAR = operators_with("is_convolution", "gives_logits")

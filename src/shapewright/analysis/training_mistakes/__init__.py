@@ -40,6 +40,7 @@ from shapewright.analysis.training_mistakes import (
 )
 from shapewright.analysis.training_mistakes import preparations as preparations
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
+from shapewright.analysis.training_mistakes import same_branches as same_branches
 from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
 from shapewright.analysis.training_mistakes import schedules as schedules
 from shapewright.analysis.training_mistakes import (

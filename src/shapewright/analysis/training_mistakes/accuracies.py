@@ -13,6 +13,8 @@ from shapewright.analysis.training_mistakes.additions import (
     is_same,
     is_set_between,
     iter_divisions,
+    iter_entries,
+    iter_entry_means,
     iter_means,
 )
 from shapewright.analysis.training_mistakes.batch_loops import (
@@ -90,8 +92,9 @@ def _check_total(loop: StoryLoop, node: ast.stmt) -> Iterator[Finding]:
         else None
     )
     if accuracy is None:
-        if total and added is not None and not is_list:
-            yield from _check_weighted_total(loop, node, total, added)
+        if total and added is not None:
+            check = _check_entries if is_list else _check_weighted_total
+            yield from check(loop, node, total, added)
         return
     sizes = _get_batch_sizes(loop)
     if is_list:
@@ -168,6 +171,27 @@ def _check_list(
             text.span(place),
             (text.span(node), f"`{text.written(node)}` for each batch"),
         )
+
+
+def _check_entries(
+    loop: StoryLoop, node: ast.stmt, total: str, added: ast.expr
+) -> Iterator[Finding]:
+    """Check the means of a list of dicts, each with the accuracies of a batch."""
+    text, sizes = loop.text, _get_batch_sizes(loop)
+    place = next(iter_entry_means(text, loop.node, total), None)
+    if place is None or len(set(sizes)) < 2 or is_training(loop.moment):
+        return
+    for value in iter_entries(text, loop.node, added):
+        accuracy = _read_accuracy(text, loop.node, value)
+        if accuracy is not None and (accuracy.kind == "mean" or accuracy.divisor):
+            yield build_finding(
+                MEAN_OF_MEANS,
+                f"`{total}` holds accuracies, one for each batch: the last batch of"
+                f" {sizes[-1]} counts as much as one of {sizes[0]}",
+                text.span(place),
+                (text.span(node), f"`{text.written(node)}` for each batch"),
+            )
+            return
 
 
 def _check_weighted_total(
@@ -287,7 +311,7 @@ def _read_accuracy(
         if len(values) != 1:
             return None
         scope, added = function, values[0]
-    if not _has_matches(scope, added):
+    if isinstance(added, ast.Dict | ast.DictComp) or not _has_matches(scope, added):
         return None
     called = {get_called_name(node) for node in ast.walk(added)}
     if "mean" in called and not called & COUNTS:

@@ -11,6 +11,7 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_last_line,
+    iter_assignments,
 )
 
 COLLECTING = operators_with("takes_program_data") | {"array", "stack"}
@@ -138,6 +139,8 @@ def is_mean_of(node: ast.AST, total: str) -> bool:
         )
     if not isinstance(node, ast.Call) or get_called_name(node) not in MEANS:
         return False
+    if any(word.arg == "weights" for word in node.keywords):
+        return False
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     if isinstance(owner, ast.Call) and get_called_name(owner) in COLLECTING:
         node = owner
@@ -149,6 +152,59 @@ def iter_means(text: SourceText, loop: ast.For, total: str) -> Iterator[ast.expr
     for node in _iter_nodes_after(text, loop):
         if isinstance(node, ast.expr) and is_mean_of(node, total):
             yield node
+
+
+def iter_entry_means(text: SourceText, loop: ast.For, total: str) -> Iterator[ast.expr]:
+    """Yield the means below the loop of one entry of each dict in a list:
+    `np.mean([x["loss"] for x in results])`.
+    """
+    for node in _iter_nodes_after(text, loop):
+        if not isinstance(node, ast.Call) or get_called_name(node) not in MEANS:
+            continue
+        parts = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if not isinstance(parts, ast.ListComp | ast.GeneratorExp):
+            continue
+        over, entry = parts.generators[0], parts.elt
+        is_entry = isinstance(entry, ast.Subscript) and (
+            ast.unparse(entry.value) == ast.unparse(over.target)
+        )
+        if is_entry and ast.unparse(over.iter) == total and not over.ifs:
+            yield node
+
+
+def iter_entries(
+    text: SourceText, scope: ast.AST, added: ast.expr
+) -> Iterator[ast.expr]:
+    """Yield the values of a dict that is added to a list, also those that are written
+    to it by their keys; of `f[name](x)` calls of the functions in `f`.
+    """
+    values = [added]
+    if isinstance(added, ast.Name):
+        values = [
+            value
+            for target, value in iter_assignments(scope)
+            if ast.unparse(target).partition("[")[0] == added.id
+        ]
+    for value in values:
+        if isinstance(value, ast.Dict):
+            yield from value.values
+        elif isinstance(value, ast.DictComp):
+            yield from _iter_chosen_calls(text, value.value)
+        elif not isinstance(added, ast.Dict | ast.DictComp):
+            yield value
+
+
+def _iter_chosen_calls(text: SourceText, value: ast.expr) -> Iterator[ast.expr]:
+    """Yield a value; of a call of a function from a dict, a call of each function."""
+    chosen = value.func if isinstance(value, ast.Call) else None
+    if not isinstance(value, ast.Call) or not isinstance(chosen, ast.Subscript):
+        yield value
+        return
+    table = ast.unparse(chosen.value)
+    for target, functions in iter_assignments(text.tree):
+        if isinstance(functions, ast.Dict) and ast.unparse(target) == table:
+            for function in functions.values:
+                yield ast.Call(function, value.args, value.keywords)
 
 
 def is_set_between(

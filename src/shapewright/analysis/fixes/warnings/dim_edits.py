@@ -46,7 +46,7 @@ def suggest_other_dim(
             dims = [dim for dim in dims if dim % rank != int(own[1]) % rank]
         if match is not None and match.start() != (own.start() if own else -1):
             right = int(match[1])
-            dims = [-1 if right == rank - 1 else right, *dims]
+            dims = [-1 if right == rank - 1 else right]
         alone = "has size 1" in finding.message
         if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
             dims = [1, *dims]  # the steps, not the features
