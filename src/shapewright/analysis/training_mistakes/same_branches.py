@@ -29,8 +29,8 @@ def find_same_branches(scene: RehearsalContext) -> Iterator[Finding]:
                     SAME_BRANCHES,
                     f"`{ast.unparse(node.test)}` has no effect: the program does"
                     f" `{text.written(node.body[-1])}` whether it is true or not",
-                    text.span(node.body[-1]),
-                    (text.span(node.orelse[-1]), "the same again"),
+                    text.span(node.orelse[-1]),
+                    (text.span(node.body[-1]), "the same where it is true"),
                 )
             elif isinstance(node, ast.IfExp) and (
                 ast.unparse(node.body) == ast.unparse(node.orelse)
