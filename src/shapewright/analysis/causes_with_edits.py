@@ -13,7 +13,10 @@ from shapewright.analysis.batch_values import (
 from shapewright.analysis.complex_losses import find_complex_loss
 from shapewright.analysis.detector_boxes import find_boxes_of_sizes
 from shapewright.analysis.json_values import find_unwritten_tensor
-from shapewright.analysis.late_attributes import find_late_attribute
+from shapewright.analysis.late_attributes import (
+    find_late_attribute,
+    find_overwritten_attribute,
+)
 from shapewright.analysis.library_arguments import find_library_argument
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_keys import find_missing_key
@@ -78,6 +81,7 @@ SOLE: tuple[FindCause, ...] = (
     find_library_argument,
     find_resumed_optimizer,
     find_boxes_of_sizes,
+    find_overwritten_attribute,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

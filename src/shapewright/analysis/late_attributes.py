@@ -1,19 +1,21 @@
-"""Attributes that a constructor sets after a method has read them.
+"""Attributes that a constructor sets after a method has read them, and those that it
+sets twice.
 
 A scheduler's `super().__init__()` already calls `get_lr`: what that reads has to be set
-before.
+before. A layer under the name of the number that it is built with hides the number.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Explanation, Finding, Fix, Related
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_own_attribute
+from shapewright.program.syntax_nodes import get_called_name, get_own_attribute
 
 NO_ATTRIBUTE = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 
@@ -81,3 +83,71 @@ def _get_targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.AnnAssign | ast.AugAssign):
         return [statement.target]
     return []
+
+
+def find_overwritten_attribute(
+    program: Program, finding: Finding
+) -> Explanation | None:
+    """Return which layer a constructor puts under the name of a number that it reads
+    again below: `self.patches = Rearrange(..., h=self.patches)`.
+    """
+    place = program.node(finding.span)
+    classes = set(re.findall(r"\b[A-Z]\w+", finding.words))
+    if place is None or not classes:
+        return None
+    text = place[0]
+    for function in text.nodes:
+        if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+            continue
+        for name, number, layer in _iter_overwritten(function):
+            kind = get_called_name(layer.value)
+            reads = [
+                node
+                for node in ast.walk(function)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Load)
+                and get_own_attribute(node) == name
+                and node.lineno > (layer.end_lineno or layer.lineno)
+                and not _is_called(text, node)
+            ]
+            if kind not in classes or not reads:
+                continue
+            old = text.written(number.value)
+            message = (
+                f"`self.{name}` is the layer `{kind}` from line {layer.lineno} on: the"
+                f" number that it was, `{old}`, is read again at line"
+                f" {reads[0].lineno}"
+            )
+            edits = tuple(Edit(text.span(node), old) for node in reads)
+            related = (
+                Related(text.span(layer), f"`self.{name}` becomes a layer here"),
+                Related(text.span(reads[0]), "the number is meant here"),
+            )
+            words = f"`{old}` for `self.{name}`"
+            return Explanation(message, related, (Fix("fits", words, edits),))
+    return None
+
+
+def _iter_overwritten(
+    function: ast.FunctionDef,
+) -> Iterator[tuple[str, ast.Assign, ast.Assign]]:
+    """Yield the attributes to which a constructor gives a number or an argument, and
+    then a layer.
+    """
+    plain: dict[str, ast.Assign] = {}
+    for statement in function.body:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        name = get_own_attribute(statement.targets[0])
+        if not name:
+            continue
+        if isinstance(statement.value, ast.Name | ast.Constant):
+            plain[name] = statement
+        elif isinstance(statement.value, ast.Call) and name in plain:
+            yield name, plain[name], statement
+
+
+def _is_called(text: SourceText, node: ast.AST) -> bool:
+    """Return whether an attribute is called, as a layer is."""
+    around = text.parent(node)
+    return isinstance(around, ast.Call) and around.func is node

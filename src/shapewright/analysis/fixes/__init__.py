@@ -47,12 +47,13 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects
+from shapewright.analysis.fixes.swapped_padding import suggest_swapped_pads
 from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.fixes.token_edits import (
     suggest_last_tokens,
     suggest_resized_embedding,
 )
-from shapewright.analysis.fixes.turned_rows import suggest_columns
+from shapewright.analysis.fixes.turned_rows import suggest_columns, suggest_row
 from shapewright.analysis.fixes.view_labels import suggest_labels_of_views
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
@@ -100,6 +101,8 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("order", suggest_pattern_orders),  # another layer would join other dims
+    ("turned", suggest_row),  # a layer of one feature would take them as samples
+    ("order", suggest_swapped_pads),  # a resized map would blur what is padded
     ("created", suggest_joined_sizes),  # a number would stand for the factor
     ("order", suggest_labels_of_views),  # a slice would leave out a view
     ("tokens", suggest_last_tokens),  # one position would stand for all

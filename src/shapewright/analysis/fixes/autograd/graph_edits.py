@@ -29,6 +29,7 @@ from shapewright.analysis.fixes.autograd.inplace_writes import (
     suggest_without_flag,
 )
 from shapewright.analysis.fixes.autograd.pass_order import (
+    suggest_computed_again,
     suggest_earlier_pass,
     suggest_made_again,
 )
@@ -118,6 +119,8 @@ def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
         return
     stepped = collect_stepped(history, first, cause.failing)
     below = collect_parameters(history, edge)
+    if stepped & below:
+        yield from suggest_computed_again(history, cause)
     earlier = history.collect_graph(first.inputs, first.index)
     later = history.collect_graph(cause.failing.inputs, cause.failing.index)
     early, late = dict(earlier), {k: v for k, v in later.items() if k not in earlier}

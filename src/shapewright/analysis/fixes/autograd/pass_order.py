@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     collect_names,
     get_dotted_name,
     get_last_line,
@@ -89,6 +91,58 @@ def suggest_made_again(history: History, cause: Cause) -> Iterator[Fix]:
                         end = start + len(node.id)
                         shown = f"`{value[:start]}{new}{value[end:]}`"
                     yield Fix("fits", shown, (edit,))
+
+
+def suggest_computed_again(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `logits = model(x)` once more, above the later statements that read
+    `logits`, where a step has changed the weights since its graph was freed.
+    """
+    failing = history.find_text(cause.failing.span)
+    maker = history.find_text(cause.maker.span if cause.maker is not None else None)
+    if failing is None or cause.fact is None or cause.maker is None:
+        return
+    text, statement = failing
+    maker = _find_outer_maker(history, cause, text) or maker
+    if maker is None or maker[0] is not text or not isinstance(maker[1], ast.Assign):
+        return
+    names = collect_names(ast.Tuple(list(maker[1].targets)), ast.Store)
+    block = getattr(text.parent(statement), "body", [])
+    readers = (
+        [
+            later
+            for later in block[: block.index(statement)]
+            if names & collect_names(later) and later.lineno > maker[1].lineno
+        ]
+        if statement in block
+        else []
+    )
+    written = text.written(maker[1])
+    is_near = maker[1] not in block and len(names) == 1 and "\n" not in written
+    if not readers or not is_near:
+        return
+    read = collect_names(maker[1].value)
+    function = text.around(maker[1], *FUNCTIONS, ast.Module)
+    for node in ast.walk(function) if function is not None else ():
+        targets = getattr(node, "targets", ())
+        is_between = maker[1].lineno < getattr(node, "lineno", 0) < readers[0].lineno
+        if is_between and any(read & collect_names(t, ast.Store) for t in targets):
+            return
+    message = f"`{written}` again, before it is read"
+    yield Fix("fits", message, (write_before(text, readers[0], written),))
+
+
+def _find_outer_maker(
+    history: History, cause: Cause, text: SourceText
+) -> tuple[SourceText, ast.stmt] | None:
+    """Return the statement of the function that fails in which a tensor was made, of a
+    call of a model the one that calls it.
+    """
+    assert cause.maker is not None
+    failing = cause.failing.frames[-1] if cause.failing.frames else None
+    for frame in cause.maker.frames:
+        if failing is not None and frame.function == failing.function:
+            return history.find_text(frame.span)
+    return None
 
 
 def _write_again(
