@@ -192,7 +192,8 @@ class NewFindings:
         program = self.program
         if finding.code == TORCH_ERROR:
             finding = explain_refused_call(program, finding)
-        finding = explain_unbuilt_class(program, finding)
+        refused, finding = finding, explain_unbuilt_class(program, finding)
+        is_unbuilt = finding != refused
         related = describe_single_sample(program, failure.op)
         related = related or describe_decisions(program, failure)
         related = related or describe_layout(program, failure)
@@ -205,7 +206,7 @@ class NewFindings:
         options += find_fixes(program, failure)
         limit = find_position_limit(program, failure)
         cause = limit or find_sole_cause(program, finding)
-        if cause is not None:
+        if cause is not None and not is_unbuilt:
             finding = cause.apply(finding)
             options = list(iter_options("definition", 0.5, cause.fixes))
         if finding.code == TORCH_ERROR:
