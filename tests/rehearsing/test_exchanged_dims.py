@@ -1,5 +1,6 @@
 """Pads of the wrong dims, a column for a row, a layer that hides a number, a graph that
-is computed again: the first edit is the one that is meant.
+is computed again, class numbers that are resized, draws inside `vmap`, searches that
+find no file: the first edit is the one that is meant.
 """
 
 from __future__ import annotations
@@ -81,7 +82,72 @@ for step in range(6):
         again.backward()
         optimizer.zero_grad()
 """
+RESIZED = """\
+net = nn.Conv2d(3, 4, 3, stride=2, padding=1)
+masks = torch.randint(4, (2, 16, 16))
+scores = net(torch.randn(2, 3, 16, 16))
+small = F.interpolate(masks[:, None], SIZE).squeeze(1)
+F.cross_entropy(scores, small).backward()
+"""
+MAPPED = """\
+from torch.func import functional_call, grad, vmap
+
+model = nn.Sequential(nn.Linear(6, 8), nn.DROPOUT(0.5), nn.Linear(8, 1))
+weights = dict(model.named_parameters())
+
+def loss(weights, x, y):
+    return F.mse_loss(functional_call(model, weights, (x,)), y)
+
+mapped = vmap(grad(loss), in_dims=(None, 0, 0))
+each = mapped(weights, torch.randn(4, 6), torch.randn(4, 1))
+print({name: g.shape for name, g in each.items()})
+"""
+FILES = """\
+import glob
+import os
+import tempfile
+from torch.utils.data import DataLoader, Dataset
+
+root = tempfile.mkdtemp()
+for kind in ("cat", "dog"):
+    os.makedirs(os.path.join(root, kind))
+    for n in range(4):
+        torch.save(torch.randn(3), os.path.join(root, kind, f"{n}.pt"))
+
+class Stored(Dataset):
+    def __init__(self, folder):
+        self.paths = sorted(SEARCH)
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, n):
+        return torch.load(self.paths[n])
+
+for batch in DataLoader(Stored(root), 2, shuffle=True):
+    print(batch.shape)
+"""
 CASES = {
+    "class numbers that are resized": (
+        RESIZED.replace("SIZE", 'scores.shape[2:], mode="nearest"'),
+        "`interpolate(masks[:, None].float(), ...).long()`",
+    ),
+    "class numbers that are resized by default": (
+        RESIZED.replace("SIZE", "scale_factor=0.5"),
+        "`interpolate(masks[:, None].float(), ...).long()`",
+    ),
+    "a dropout inside a mapped function": (
+        MAPPED.replace("DROPOUT", "Dropout"),
+        'vmap(grad(loss), in_dims=(None, 0, 0), randomness="different")',
+    ),
+    "files that lie one folder deeper": (
+        FILES.replace("SEARCH", 'glob.glob(os.path.join(folder, "*.pt"))'),
+        '`glob.glob(os.path.join(folder, "*/*.pt"))`',
+    ),
+    "files of a formatted pattern": (
+        FILES.replace("SEARCH", 'glob.glob(folder + "/*.pt")'),
+        '`glob.glob(folder + "/*/*.pt")`',
+    ),
     "pads of the height first": (
         write_up("x = F.pad(x, (dy // 2, dy - dy // 2, dx // 2, dx - dx // 2))"),
         "`(dx // 2, dx - dx // 2, dy // 2, dy - dy // 2)` as pads, the width first",
@@ -111,6 +177,12 @@ CASES = {
     "logits computed again after the step": (AGAIN, "`logits = model(x)` again"),
 }  # fmt: skip
 OTHERS = {
+    "smoothed class numbers": (
+        RESIZED.replace("SIZE", 'scores.shape[2:], mode="bilinear"'), ".long()",
+    ),
+    "files of another ending": (
+        FILES.replace("SEARCH", 'glob.glob(os.path.join(folder, "*.npy"))'), "*/*",
+    ),
     "pads that lack a row in both orders": (
         write_up("x = F.pad(x, (0, dy - 1, 0, dx))"), "the width first",
     ),

@@ -12,6 +12,7 @@ from shapewright.analysis.batch_values import (
 )
 from shapewright.analysis.complex_losses import find_complex_loss
 from shapewright.analysis.detector_boxes import find_boxes_of_sizes
+from shapewright.analysis.empty_data_sets import find_empty_data_set
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import (
     find_late_attribute,
@@ -82,6 +83,7 @@ SOLE: tuple[FindCause, ...] = (
     find_resumed_optimizer,
     find_boxes_of_sizes,
     find_overwritten_attribute,
+    find_empty_data_set,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

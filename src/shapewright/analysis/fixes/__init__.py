@@ -27,6 +27,7 @@ from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
 from shapewright.analysis.fixes.class_counts import suggest_all_classes
 from shapewright.analysis.fixes.collate_edits import suggest_collate
+from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
@@ -100,6 +101,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
+    ("dtype", suggest_floats_between),  # floats are no targets of a loss
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("turned", suggest_row),  # a layer of one feature would take them as samples
     ("order", suggest_swapped_pads),  # a resized map would blur what is padded

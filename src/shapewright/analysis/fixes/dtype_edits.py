@@ -65,6 +65,40 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             )
 
 
+def suggest_floats_between(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `F.interpolate(mask.float(), ...).long()` for class numbers, which are
+    resized to their nearest neighbours and stay class numbers.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    where = program.call_at(op.span)
+    if (unmet is not None and unmet.code != DTYPE_MISMATCH) or where is None:
+        return
+    text, call = where
+    values = [text.written(argument) for argument in call.args]
+    values += [text.written(word.value) for word in call.keywords]
+    is_nearest = any("nearest" in value for value in values) or "mode" not in {
+        word.arg for word in call.keywords
+    }
+    fact = op.inputs[0] if op.inputs else None
+    if op.name.rpartition(".")[2] not in RESIZING or not call.args or fact is None:
+        return
+    if not is_nearest or fact.dtype not in ("int64", "int32", "bool"):
+        return
+    data = call.args[0]
+    shown = join_lines(text.written(data))
+    back = CASTS[fact.dtype]
+    message = f"`{get_called_name(call)}({shown}.float(), ...).{back}()`"
+    edits = (
+        append_method(text, data, ".float()").edits[0],
+        Edit(text.span(call).end, f".{back}()"),
+    )
+    yield Fix("fits", message, edits)
+
+
+RESIZING = frozenset({"interpolate", "upsample"})
+"""Functions that have no kernel for integers."""
+
+
 def _find_mixed_labels(program: Program, failure: Failure, fact: Fact) -> list[Op]:
     """Return the products of class indices that are added up to the target of a loss
     over classes: a mean of two classes is no class.
