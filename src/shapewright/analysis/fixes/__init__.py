@@ -217,7 +217,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         return list(iter_options("cause", 0.5, sole.fixes))
     of_number = find_number_cause(program, finding)
     if of_number is not None and of_number.fixes:  # others change what is computed
-        return _sort_fixes(program, iter_options("number", 0.5, of_number.fixes))
+        return _sort_fixes(program, iter_options("cause", 0.5, of_number.fixes))
     cause = find_error_cause(program, finding)
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
