@@ -38,6 +38,10 @@ from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
 from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
+from shapewright.analysis.fixes.sequence_layouts import (
+    suggest_flat_bags,
+    suggest_time_first,
+)
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -106,7 +110,12 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
-    ("registered", suggest_registered_lists),  # a cast would leave them untrained
+    ("registered", suggest_registered_lists),
+    ("bags", suggest_flat_bags),  # another number would not fit the offsets
+    (
+        "time-first",
+        suggest_time_first,
+    ),  # another layout would be that of the layer  # a cast would leave them untrained
 )
 """Edits beside which no others are tried: those would run and mean something else."""
 
