@@ -90,6 +90,23 @@ def test_the_parameter_that_passes_two_tests_is_named(tmp_path: Path) -> None:
     assert all(fix.checked for fix in finding.fixes)
 
 
+LISTED = """\
+head = list(model.fc.parameters())
+rest = list(model.parameters())
+optimizer = torch.optim.SGD([{"params": rest}, {"params": head, "lr": 1e-2}], lr=0.1)"""
+ADDED_AGAIN = """\
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.add_param_group({"params": model.fc.parameters(), "lr": 1e-2})"""
+
+
+@pytest.mark.parametrize("lines", [LISTED, ADDED_AGAIN])
+def test_a_layer_is_left_out_of_a_list(tmp_path: Path, lines: str) -> None:
+    finding = rehearsed(tmp_path, PROGRAM.format(lines=lines)).findings[-1]
+    assert finding.message.startswith("the parameters of `model.fc.parameters()`")
+    assert finding.fixes[0].message == f"`{WITHOUT}`"
+    assert finding.fixes[0].checked
+
+
 def test_a_layer_is_left_out_of_the_group_of_its_model(tmp_path: Path) -> None:
     text = PROGRAM.format(lines=BOTH.format(body="model.parameters()"))
     finding = rehearsed(tmp_path, text).findings[-1]

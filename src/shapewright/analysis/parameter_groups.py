@@ -149,13 +149,28 @@ def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | No
         for value in source.elts
         if isinstance(value, ast.Dict)
     ]
-    owners = [
-        (get_dotted_name(value.func.value), value)
+    held = [
+        value
         for group in groups
         for key, value in zip(group.keys, group.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == "params"
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
-        if value.func.attr == "parameters" and not value.args
+    ]
+    if call is not None and get_called_name(call) == "add_param_group":
+        held += [
+            value
+            for group in list_arguments(call)
+            if isinstance(group, ast.Dict)
+            for key, value in zip(group.keys, group.values, strict=True)
+            if isinstance(key, ast.Constant) and key.value == "params"
+        ]
+        held += _list_first_arguments(text, call)
+    owners = [
+        (get_dotted_name(inner.func.value), value)
+        for parameters in held
+        for value in (parameters, *find_defining(text, get_dotted_name(parameters)))
+        for inner in (_strip_list(value),)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+        if inner.func.attr == "parameters" and not inner.args
     ]
     for whole, value in owners:
         parts = [name for name, _ in owners if whole and name.startswith(f"{whole}.")]
@@ -176,6 +191,23 @@ def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | No
         fix = Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
         return Explanation(message, related, (fix,))
     return None
+
+
+def _strip_list(value: ast.expr) -> ast.expr:
+    """Return what `list(...)` is made of, other expressions as they are."""
+    if isinstance(value, ast.Call) and get_called_name(value) == "list" and value.args:
+        return value.args[0]
+    return value
+
+
+def _list_first_arguments(text: SourceText, call: ast.Call) -> list[ast.expr]:
+    """Return what the optimizer of `optimizer.add_param_group(...)` was built with."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return [
+        value.args[0]
+        for value in find_defining(text, get_dotted_name(owner).rpartition(".")[2])
+        if isinstance(value, ast.Call) and value.args
+    ]
 
 
 # -- a state with other groups ---------------------------------------------------------

@@ -15,6 +15,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 NOT_DIVISIBLE = re.compile(r"divisible")
+UNEVEN_GROUPS = re.compile(r"(?:in|out)_channels must be divisible by groups")
 SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 WIDTH = re.compile(r"width|dim|emb|hidden|model|channel|size|feature")
 PARTS = re.compile(r"head|group")
@@ -34,6 +35,10 @@ def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
         return explain_float(program, text, node)
     if SAME_STRIDED in messages:
         return _explain_same_padding(text)
+    if UNEVEN_GROUPS.search(messages):
+        depthwise = _explain_depthwise(text, node)
+        if depthwise is not None:
+            return depthwise
     if NOT_DIVISIBLE.search(messages):
         return _explain_not_divisible(program, text, node, messages)
     return None
@@ -130,6 +135,57 @@ def _get_name(text: SourceText, node: ast.Constant) -> str:
     return ""
 
 
+# -- depthwise convolutions ------------------------------------------------------------
+
+
+def _explain_depthwise(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain a depthwise convolution that is to have another number of channels: the
+    pointwise one behind it changes their number.
+    """
+    words = {w.arg: w.value for w in getattr(node, "keywords", [])}
+    if not isinstance(node, ast.Call) or "groups" not in words:
+        return None
+    channels = [*node.args[:2], words.get("in_channels"), words.get("out_channels")]
+    pair = [channel for channel in channels if channel is not None]
+    if len(pair) != 2 or text.written(pair[0]) == text.written(pair[1]):
+        return None
+    into, out = (text.written(channel) for channel in pair)
+    groups = text.written(words["groups"])
+    if groups not in (into, out):
+        return None
+    message = (
+        f"`groups={groups}` filters each channel by itself, and so keeps their number:"
+        f" it is the pointwise convolution that makes `{out}` of `{into}`"
+    )
+    function = text.around(node, ast.FunctionDef)
+    behind = [
+        part
+        for part in (ast.walk(function) if function is not None else ())
+        if isinstance(part, ast.Call) and part.lineno > node.lineno
+    ]
+    behind.sort(key=lambda call: (call.lineno, call.col_offset))
+    edits = [Edit(text.span(part), into) for part in (pair[1], words["groups"])
+             if text.written(part) != into]  # fmt: skip
+    for call in behind:
+        own = {w.arg: w.value for w in call.keywords}
+        first = next(iter([*call.args[:1], own.get("in_channels")]), None)
+        first = own.get("num_features") if first is None else first
+        if first is None or text.written(first) != out:
+            continue
+        name = get_called_name(call).lower()
+        if "norm" in name or name.startswith("conv"):
+            edits.append(Edit(text.span(first), into))
+        if name.startswith("conv"):
+            kernel = next(iter([*call.args[2:3], own.get("kernel_size")]))
+            if kernel is None or evaluate_whole_number(kernel) != 1:
+                break
+            shown = f"`{into}` channels up to the pointwise convolution"
+            related = (Related(text.span(call), "the pointwise convolution"),)
+            fix = Fix("fits", shown, tuple(edits))
+            return Explanation(message, related, (fix,))
+    return Explanation(message) if groups == into else None
+
+
 # -- `padding="same"` with a stride ----------------------------------------------------
 
 
@@ -143,11 +199,10 @@ def _explain_same_padding(text: SourceText) -> Explanation | None:
     for call in text.nodes:
         if not isinstance(call, ast.Call) or not _is_strided(call):
             continue
-        kernel = _get_kernel(call)
-        for keyword in call.keywords if kernel else ():
+        new = _write_half_kernel(text, call)
+        for keyword in call.keywords if new else ():
             value = keyword.value
-            if keyword.arg == "padding" and _is_same(value) and kernel:
-                new = str((kernel - 1) // 2)
+            if keyword.arg == "padding" and _is_same(value):
                 edit = Edit(text.span(value), new)
                 related.append(Related(text.span(call), "this layer has a stride"))
                 fixes.append(Fix("fits", f"`padding={new}`", (edit,)))
@@ -162,19 +217,27 @@ def _is_same(value: ast.expr) -> bool:
 
 
 def _is_strided(call: ast.Call) -> bool:
-    """Return whether a call says a stride of more than 1."""
-    for keyword in call.keywords:
-        number = evaluate_whole_number(keyword.value)
-        if keyword.arg in STRIDES and number is not None and number > 1:
-            return True
+    """Return whether a call says a stride that is or may be more than 1."""
     is_layer = get_called_name(call).lower().startswith("conv")
-    number = evaluate_whole_number(call.args[3]) if len(call.args) > 3 else None
-    return is_layer and number is not None and number > 1
+    strides = [word.value for word in call.keywords if word.arg in STRIDES]
+    strides += call.args[3:4] if is_layer else []
+    return any(evaluate_whole_number(stride) != 1 for stride in strides)
 
 
-def _get_kernel(call: ast.Call) -> int | None:
-    """Return the size of a call's kernel, or None."""
-    for keyword in call.keywords:
-        if keyword.arg in KERNELS:
-            return evaluate_whole_number(keyword.value)
-    return evaluate_whole_number(call.args[2]) if len(call.args) > 2 else None
+def _write_half_kernel(text: SourceText, call: ast.Call) -> str:
+    """Return half of a call's kernel, as a number or as the program names it; an empty
+    text where the kernel is spread out, or is not known.
+    """
+    words = {keyword.arg: keyword.value for keyword in call.keywords}
+    kernels = [words[name] for name in KERNELS if name in words]
+    kernel = next(iter([*kernels, *call.args[2:3]]), None)
+    if kernel is None or "dilation" in words or None in words:
+        return ""
+    if isinstance(kernel, ast.Tuple):
+        sizes = [evaluate_whole_number(size) for size in kernel.elts]
+        halves = [str((size - 1) // 2) for size in sizes if size is not None]
+        return f"({', '.join(halves)})" if len(halves) == len(sizes) else ""
+    size = evaluate_whole_number(kernel)
+    if size is not None:
+        return str((size - 1) // 2)
+    return f"{get_dotted_name(kernel)} // 2" if get_dotted_name(kernel) else ""

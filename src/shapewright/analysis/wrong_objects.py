@@ -43,7 +43,6 @@ SEVERAL_TENSORS = re.compile(
 LAYER = re.compile(r"must be Tensor, not (\w+)|'(\w+)' object has no attribute")
 """In a message about a layer that stands in the place of a tensor."""
 OUTPUT = re.compile(r"'(\w+Output\w*)' object has no attribute")
-INPUTS = re.compile(r"Sequential\.forward\(\) takes 2 positional arguments but (\d+)")
 
 
 def explain_wrong_object(
@@ -85,8 +84,6 @@ def explain_wrong_object(
         return _explain_several(text, node)
     if MAPPED in messages:
         return _explain_mapped(text, node)
-    if INPUTS.search(messages) is not None:
-        return _explain_inputs(text, node)
     return None
 
 
@@ -273,6 +270,13 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
         )
         for place in [*sources[-1:], value]
     ]
+    for place in [*sources[-1:], value] if "import pandas as pd" in text.text else ():
+        table = place
+        if isinstance(place, ast.Call) and get_called_name(place) == "to_numpy":
+            table = place.func
+        if isinstance(table, ast.Attribute) and table.attr in ("values", "to_numpy"):
+            end = text.span(table.value).end
+            fixes.append(Fix("fits", f"`{NUMBERS}`", (Edit(end, NUMBERS),)))
     message = (
         f"`{name}` is an array of objects: its table has columns of several kinds, such"
         " as truths beside numbers, or texts"
@@ -284,6 +288,8 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
 
 
 CAST = '.astype("float32")'
+NUMBERS = '.apply(pd.to_numeric, errors="coerce").fillna(0.0)'
+"""Columns of texts that are numbers, and of texts that are none, such as a space."""
 
 
 def _explain_several(text: SourceText, call: ast.Call) -> Explanation | None:
@@ -329,45 +335,6 @@ def _explain_mapped(text: SourceText, call: ast.Call) -> Explanation | None:
         end = text.span(mapped[0].args[-1]).end
         fixes.append(Fix("fits", f"`{new}`", (Edit(end, f", {new}"),)))
     return Explanation(message, related, tuple(fixes))
-
-
-def _explain_inputs(text: SourceText, call: ast.Call) -> Explanation | None:
-    """Explain an `nn.Sequential` of blocks that is given two tensors."""
-    name = text.line_of(call.func)
-    attribute = name.rpartition(".")[2]
-    for value in find_defining(text, attribute):
-        if not isinstance(value, ast.Call) or get_called_name(value) != "Sequential":
-            continue
-        message = (
-            f"`{name}` is an `nn.Sequential`, which hands one tensor to each layer"
-        )
-        related = (Related(text.span(value), "it is built here"),)
-        fixes = _iter_loops(text, call, value)
-        return Explanation(message, related, tuple(fixes))
-    return None
-
-
-def _iter_loops(text: SourceText, call: ast.Call, built: ast.Call) -> Iterator[Fix]:
-    """Yield a list of modules, and the loop over it in place of the call."""
-    statement = text.statement_of(call)
-    if not isinstance(statement, ast.Assign) or statement.value is not call:
-        return
-    target, first = text.written(statement.targets[0]), text.written(call.args[0])
-    if target != first:
-        return
-    maker = text.written(built.func).replace("Sequential", "ModuleList")
-    items = [text.written(item) for item in built.args]
-    starred = len(items) == 1 and items[0].startswith("*")
-    layers = items[0][1:] if starred else f"[{', '.join(items)}]"
-    rest = ", ".join(text.written(item) for item in call.args)
-    indent = text.lines[statement.lineno - 1][: statement.col_offset]
-    name = text.written(call.func)
-    loop = f"for block in {name}:\n{indent}    {target} = block({rest})"
-    edits = (
-        Edit(text.span(built), f"{maker}({layers})"),
-        Edit(text.span(statement), loop),
-    )
-    yield Fix("fits", f"`{maker}` and `for block in {name}:`", edits)
 
 
 def _explain_keys(text: SourceText, node: ast.AST) -> Explanation | None:

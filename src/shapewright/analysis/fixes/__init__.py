@@ -39,6 +39,10 @@ from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
 from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
+from shapewright.analysis.fixes.sequence_layouts import (
+    suggest_flat_bags,
+    suggest_time_first,
+)
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -111,7 +115,12 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
-    ("registered", suggest_registered_lists),  # a cast would leave them untrained
+    ("registered", suggest_registered_lists),
+    ("bags", suggest_flat_bags),  # another number would not fit the offsets
+    (
+        "time-first",
+        suggest_time_first,
+    ),  # another layout would be that of the layer  # a cast would leave them untrained
 )
 """Edits beside which no others are tried: those would run and mean something else."""
 
@@ -222,7 +231,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         return list(iter_options("cause", 0.5, sole.fixes))
     of_number = find_number_cause(program, finding)
     if of_number is not None and of_number.fixes:  # others change what is computed
-        return _sort_fixes(program, iter_options("number", 0.5, of_number.fixes))
+        return _sort_fixes(program, iter_options("cause", 0.5, of_number.fixes))
     cause = find_error_cause(program, finding)
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))

@@ -109,6 +109,7 @@ from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_output_padding,
     suggest_output_size,
     suggest_resized_map,
+    suggest_spatial_size,
     suggest_target_size,
 )
 from shapewright.analysis.fixes.warnings.loss_edits import suggest_single_loss
@@ -169,6 +170,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     )
     stacked = suggest_batch_first_of_stack(program, failure)
     yield from iter_options("layout", 0.9, stacked)
+    yield from iter_options("spatial", 0.7, suggest_spatial_size(program, failure))
     longest = suggest_total_length(program, failure)
     yield from iter_options("padded", 0.7, longest)
     yield from iter_options("row", 0.7, suggest_one_column(program, failure))

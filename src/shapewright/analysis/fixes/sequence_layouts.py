@@ -10,12 +10,14 @@ from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
+    BAG_OFFSETS,
     BATCH_DIM_MISMATCH,
     BROADCAST_MISMATCH,
+    CTC_LENGTHS,
     MASK_SHAPE,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Fix, Related
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
@@ -100,3 +102,39 @@ def suggest_total_length(program: Program, failure: Failure) -> Iterator[Fix]:
 
 OF_LENGTHS = frozenset({BATCH_DIM_MISMATCH, BROADCAST_MISMATCH, TARGET_SHAPE})
 PADDED = ("pad_packed_sequence", "_pad_packed_sequence")
+
+
+def suggest_time_first(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `log_probs.transpose(0, 1)` for a CTC loss that is given (batch, time,
+    classes), where there are as many lengths as it has rows.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    place = program.call_at(op.span)
+    if unmet is None or unmet.code != CTC_LENGTHS or place is None or not op.inputs:
+        return
+    text, call = place
+    words = {keyword.arg: keyword.value for keyword in call.keywords}
+    value = next(iter([*call.args[:1], words.get("log_probs")]), None)
+    shape, lengths = op.inputs[0].shape, op.inputs[-1].shape
+    is_turned = len(shape) == 3 and len(lengths) == 1 and lengths[0] == shape[0]
+    if value is not None and is_turned and shape[0] != shape[1]:
+        new = f"{text.written(value)}.transpose(0, 1)"
+        if isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+            yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+
+
+def suggest_flat_bags(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.cat(texts)` where bags have offsets and are padded or stacked."""
+    unmet = failure.unmet
+    if unmet is None or unmet.code != BAG_OFFSETS:
+        return
+    for text in program.own_texts():
+        for _, function in text.functions():
+            if "cumsum" not in {get_called_name(part) for part in ast.walk(function)}:
+                continue  # it makes no offsets
+            for part in ast.walk(function):
+                if not isinstance(part, ast.Call) or not part.args:
+                    continue
+                if get_called_name(part) in ("pad_sequence", "stack"):
+                    new = f"torch.cat({text.written(part.args[0])})"
+                    yield Fix("fits", f"`{new}`", (Edit(text.span(part), new),))

@@ -9,15 +9,19 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import OUTPUT_PADDING_TOO_LARGE
+from shapewright.findings.codes import (
+    INTERPOLATED_SIZES,
+    OUTPUT_PADDING_TOO_LARGE,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
+    get_shape_owner,
     iter_assignments,
     list_arguments,
 )
@@ -369,3 +373,26 @@ def _write_size(
     start = Span(end.file, scale.lineno, text.column(scale.lineno, scale.col_offset),
                  end.end_line, end.end_column)  # fmt: skip
     return Fix("fits", f"`size={size}`", (Edit(start, f"size={size}"),))
+
+
+def suggest_spatial_size(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `size=x.shape[-2:]` for `x.shape[1:]`, which has the channels, too."""
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    place = program.call_at(op.span)
+    if unmet is None or unmet.code != INTERPOLATED_SIZES or place is None:
+        return
+    text, call = place
+    words = {keyword.arg: keyword.value for keyword in call.keywords}
+    size = next(iter([*call.args[1:2], words.get("size")]), None)
+    count = len(op.inputs[0].shape) - 2
+    sizes = [
+        size,
+        *(find_defining(text, size.id) if isinstance(size, ast.Name) else ()),
+    ]
+    for value in sizes:
+        inner = value.value if isinstance(value, ast.Subscript) else value
+        if inner is None or get_shape_owner(inner) is None:
+            continue
+        new = f"{text.written(inner)}[-{count}:]"
+        if isinstance(value, ast.expr) and text.written(value) != new:
+            yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))

@@ -229,13 +229,15 @@ def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 def _join_dims(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
     """Return the dim along which parts were joined; parts of equal size stay
-    separate.
+    separate, unless they were flattened from other shapes, as the weights of a model.
     """
     first = dims[0]
     if len(dims) == 1:
         return first
     data = any(axis.data for dim in dims for axis in dim)
-    if len({get_length(dim) for dim in dims}) == 1 and get_length(first) > 1:
+    flattened = {tuple(axis.size for axis in dim) for dim in dims if len(dim) > 1}
+    alike = len({get_length(dim) for dim in dims}) == 1 and len(flattened) < 2
+    if alike and get_length(first) > 1:
         kept = min(dims, key=rank_dim)
         return (Axis(len(dims), "parts", "the joined parts"), *kept)
     if get_length(first) == 1 and (steps := flow.by_size.get(size)) is not None:
