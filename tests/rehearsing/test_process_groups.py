@@ -279,7 +279,7 @@ def test_what_cannot_be_wrapped_is_told_as_torch_tells_it(
     report = rehearsed(tmp_path, "\n".join(lines))
     (found,) = report.findings
     assert (found.code, found.span and found.span.line) == ("program-error", 5)
-    assert words in found.message
+    assert words in found.words
     if begun:
         dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
