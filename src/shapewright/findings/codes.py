@@ -803,6 +803,9 @@ SCHEDULER_OF_REPLACED = _mistake("scheduler-of-replaced",
 METRIC_DIRECTION = _mistake("metric-direction",
     "an accuracy that is waited for to fall, or a loss to rise",
     "`mode=\"max\"` for an accuracy; the other comparison")
+PATIENCE_NOT_RESET = _mistake("patience-not-reset",
+    "early stopping whose count of bad epochs goes on where the best result is kept",
+    "`wait = 0` where the best result is kept")
 SCHEDULER_UNIT = _mistake("scheduler-unit",
     "a schedule planned in batches that is stepped once for each epoch, or the reverse",
     "`scheduler.step()` as often as the schedule counts")

@@ -85,6 +85,7 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
 from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
+    suggest_count_from_zero,
     suggest_later_load,
     suggest_model_of_fold,
     suggest_reset,
@@ -233,6 +234,7 @@ from shapewright.findings.codes import (
     PAIRED_ROWS,
     PARAMETER_REPEATED,
     PARTIAL_NORM,
+    PATIENCE_NOT_RESET,
     QUANTILES_SWAPPED,
     RATE_AS_FACTOR,
     REPEATED_LAYER,
@@ -424,6 +426,7 @@ WAYS: dict[str, Suggest] = {
     SCALED_STEP: suggest_step_of_scaler,
     METRIC_DIRECTION: suggest_direction,
     COUNT_NOT_RESET: suggest_reset,
+    PATIENCE_NOT_RESET: suggest_count_from_zero,
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: suggest_later_load,
     ARRAYS_BROADCAST: suggest_flat_array,
