@@ -45,6 +45,11 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
 from shapewright.analysis.fixes.warnings.float_mask_edits import (
     suggest_mask_of_truths,
 )
+from shapewright.analysis.fixes.warnings.formula_edits import (
+    suggest_assigned_weight,
+    suggest_descending,
+    suggest_exclusive_product,
+)
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_name,
     suggest_cloned_targets,
@@ -168,6 +173,7 @@ from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
     ARRAYS_BROADCAST,
+    ASCENDING_RISK_SET,
     BATCH_AXIS,
     BATCH_DEPENDENCE,
     BOX_FORMAT,
@@ -197,6 +203,7 @@ from shapewright.findings.codes import (
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
     IGNORED_LABELS_COUNTED,
+    INCLUSIVE_TRANSMITTANCE,
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
     INVERTED_INTEGERS,
@@ -233,6 +240,7 @@ from shapewright.findings.codes import (
     PADDED_TARGETS,
     PAIRED_ROWS,
     PARAMETER_REPEATED,
+    PARAMETRIZED_WRITE,
     PARTIAL_NORM,
     PATIENCE_NOT_RESET,
     QUANTILES_SWAPPED,
@@ -440,6 +448,9 @@ WAYS: dict[str, Suggest] = {
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
     UNREACHABLE_TARGETS: suggest_without_activation,
+    INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
+    PARAMETRIZED_WRITE: suggest_assigned_weight,
+    ASCENDING_RISK_SET: suggest_descending,
     ONE_SIDE_NORMALIZED: suggest_unit_length,
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
