@@ -30,7 +30,7 @@ CODES = (
     "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",
     "fitted-anew", "unequal-transforms", "terminal-ignored",
     "size-attribute-set", "sorted-labels", "classes-by-text", "split-by-class",
-    "copies-before-split", "patience-not-reset",
+    "copies-before-split", "patience-not-reset", "reversed-guidance",
 )  # fmt: skip
 
 RAISES = {

@@ -815,6 +815,9 @@ METRIC_DIRECTION = _mistake("metric-direction",
 PATIENCE_NOT_RESET = _mistake("patience-not-reset",
     "early stopping whose count of bad epochs goes on where the best result is kept",
     "`wait = 0` where the best result is kept")
+REVERSED_GUIDANCE = _mistake("reversed-guidance",
+    "guidance that goes from the conditional prediction to the unconditional one",
+    "`uncond + scale * (cond - uncond)`")
 SCHEDULER_UNIT = _mistake("scheduler-unit",
     "a schedule planned in batches that is stepped once for each epoch, or the reverse",
     "`scheduler.step()` as often as the schedule counts")

@@ -89,7 +89,8 @@ RIGHT = {
     "kept for the block": "layer = weight_norm(layer)\nwith parametrize.cached():\n"
     "    layer.weight.data.mul_(2)\n    layer(x)\nlayer(x)",
     "no weight after it": "layer = orthogonal(layer)\n"
-    "parametrize.remove_parametrizations(layer, 'weight')\nlayer.weight.data.normal_()\nlayer(x)",
+    "parametrize.remove_parametrizations(layer, 'weight')\n"
+    "layer.weight.data.normal_()\nlayer(x)",
 }
 
 

@@ -93,3 +93,28 @@ def suggest_descending(
 
 
 SORTS = ("sort", "argsort")
+
+
+def suggest_exchanged_predictions(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to exchange the conditional and the unconditional prediction."""
+    words = finding.message.split("`")
+    if len(words) < 4 or not isinstance(node, ast.expr):
+        return
+    other = {words[1]: words[3], words[3]: words[1]}
+    places = [
+        part
+        for part in ast.walk(node)
+        if isinstance(part, ast.expr) and text.line_of(part) in other
+    ]
+    edits = [Edit(text.span(p), other[text.line_of(p)]) for p in places]
+    new, start = text.written(node), text.span(node)
+    if start.line != start.end_line:
+        return
+    for edit in sorted(edits, key=lambda e: -e.span.column):
+        first, last = (
+            c - start.column for c in (edit.span.column, edit.span.end_column)
+        )
+        new = new[:first] + edit.text + new[last:]
+    yield Fix("fits", f"`{new}`", tuple(edits))

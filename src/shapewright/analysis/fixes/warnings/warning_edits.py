@@ -48,6 +48,7 @@ from shapewright.analysis.fixes.warnings.float_mask_edits import (
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_assigned_weight,
     suggest_descending,
+    suggest_exchanged_predictions,
     suggest_exclusive_product,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
@@ -247,6 +248,7 @@ from shapewright.findings.codes import (
     RATE_AS_FACTOR,
     REPEATED_LAYER,
     RESULT_DROPPED,
+    REVERSED_GUIDANCE,
     ROOT_OF_ZERO,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
@@ -432,6 +434,7 @@ WAYS: dict[str, Suggest] = {
     SCHEDULER_ORDER: suggest_order_of_steps,
     SCHEDULER_OF_REPLACED: suggest_own_scheduler,
     SCALED_STEP: suggest_step_of_scaler,
+    REVERSED_GUIDANCE: suggest_exchanged_predictions,
     METRIC_DIRECTION: suggest_direction,
     COUNT_NOT_RESET: suggest_reset,
     PATIENCE_NOT_RESET: suggest_count_from_zero,
