@@ -31,6 +31,7 @@ CODES = (
     "fitted-anew", "unequal-transforms", "terminal-ignored",
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
     "split-by-class", "copies-before-split",
+    "patience-not-reset", "reversed-guidance",
 )  # fmt: skip
 
 RAISES = {

@@ -249,3 +249,38 @@ for step in range(3):
 """,
     )
     assert not report.findings
+
+
+NUMBERS = """\
+class Low(nn.Module):
+    def __init__(self, alpha=8.0, rank=2):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(rank, 4))
+        self.b = nn.Parameter(torch.zeros(4, rank))
+        self.scale = SCALE
+
+    @property
+    def weight(self):
+        return self.scale * self.b @ self.a
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.low = Low()
+
+    def forward(self, x):
+        return F.linear(x, self.low.weight)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.randn(5, 4)).mean().backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("scale", ["alpha / rank", "alpha", "max(alpha, 1.0)"])
+def test_a_number_is_no_plain_tensor(scale: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + NUMBERS.replace("SCALE", scale))
+    assert not report.findings

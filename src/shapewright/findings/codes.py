@@ -507,6 +507,15 @@ INVERTED_MOMENTUM = _hazard("inverted-momentum",
 LARGE_EPS = _hazard("large-eps",
     "a number of another meaning at the place of `eps` of a normalization layer",
     "`momentum=`, or no such argument", of_shapes=False)
+INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
+    "opacities along a ray multiplied by a cumulative product that includes them",
+    "the product shifted by one: a leading 1, without the last factor")
+PARAMETRIZED_WRITE = _hazard("parametrized-write",
+    "a write to a weight that `weight_norm` or a parametrization computes anew",
+    "the initialization before the parametrization", of_shapes=False)
+ASCENDING_RISK_SET = _hazard("ascending-risk-set",
+    "a partial likelihood of Cox with risks added up in the ascending order of times",
+    "`torch.argsort(time, descending=True)`", of_shapes=False)
 UNREACHABLE_TARGETS = _hazard("unreachable-targets",
     "targets outside of what a last activation or a binary loss can reach",
     "a last layer without the activation, or targets scaled into its range")
@@ -806,6 +815,12 @@ SCHEDULER_OF_REPLACED = _mistake("scheduler-of-replaced",
 METRIC_DIRECTION = _mistake("metric-direction",
     "an accuracy that is waited for to fall, or a loss to rise",
     "`mode=\"max\"` for an accuracy; the other comparison")
+PATIENCE_NOT_RESET = _mistake("patience-not-reset",
+    "early stopping whose count of bad epochs goes on where the best result is kept",
+    "`wait = 0` where the best result is kept")
+REVERSED_GUIDANCE = _mistake("reversed-guidance",
+    "guidance that goes from the conditional prediction to the unconditional one",
+    "`uncond + scale * (cond - uncond)`")
 SCHEDULER_UNIT = _mistake("scheduler-unit",
     "a schedule planned in batches that is stepped once for each epoch, or the reverse",
     "`scheduler.step()` as often as the schedule counts")

@@ -33,6 +33,7 @@ from shapewright.analysis.hazards import functional_dropout as functional_dropou
 from shapewright.analysis.hazards import graph_batches as graph_batches
 from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
+from shapewright.analysis.hazards import inclusive_products as inclusive_products
 from shapewright.analysis.hazards import integer_differences as integer_differences
 from shapewright.analysis.hazards import language_targets as language_targets
 from shapewright.analysis.hazards import logit_thresholds as logit_thresholds
@@ -49,6 +50,7 @@ from shapewright.analysis.hazards import own_statistics as own_statistics
 from shapewright.analysis.hazards import padded_means as padded_means
 from shapewright.analysis.hazards import padded_steps as padded_steps
 from shapewright.analysis.hazards import padding_masks as padding_masks
+from shapewright.analysis.hazards import parametrized_weights as parametrized_weights
 from shapewright.analysis.hazards import penalty_norms as penalty_norms
 from shapewright.analysis.hazards import pixel_scales as pixel_scales
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
@@ -58,6 +60,7 @@ from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards import repeated_layers as repeated_layers
 from shapewright.analysis.hazards import reused_tensors as reused_tensors
+from shapewright.analysis.hazards import risk_sets as risk_sets
 from shapewright.analysis.hazards import row_indices as row_indices
 from shapewright.analysis.hazards import self_similarities as self_similarities
 from shapewright.analysis.hazards import (

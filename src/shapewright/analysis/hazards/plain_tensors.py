@@ -27,6 +27,7 @@ CONVOLUTIONS = operators_with("is_convolution")
 DRAWN = operators_with("is_random", "leaves_values_unset") | {
     "Tensor", "FloatTensor", "Variable",
 }  # fmt: skip
+FACTORIES = operators_with("is_factory")
 FIXED = ("noise", "fixed", "random", "fourier", "freq", "anchor", "code", "hash")
 """Words in the names of tensors that are random and not meant to be trained."""
 WAVES = operators_with("makes_random_features")
@@ -338,6 +339,7 @@ def _find_attribute(
         if text_and_node is not None
         else None
     )
+    is_sure = not _is_maybe_number(call, text_and_node[1] if text_and_node else None)
     for where, function in text.functions("__init__"):
         if kind is None or text.around(function, ast.ClassDef) is not kind:
             continue
@@ -345,9 +347,26 @@ def _find_attribute(
         for target, value in iter_assignments(function):
             if get_dotted_name(target) != name:
                 continue
+            if not is_sure and not _is_tensor_maker(value):
+                continue
             if _is_drawn(value, fact) or _is_drawn_by_function(text, value, fact):
                 return text, value, name
     return None
+
+
+def _is_maybe_number(call: OperatorCall, node: ast.AST | None) -> bool:
+    """Return whether it is not known which operand is the one tensor of a call:
+    `self.scale * self.weight` is the call of `weight`.
+    """
+    operands = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    is_written = any(isinstance(operand, ast.Constant) for operand in operands)
+    return len(call.op.inputs) == 1 and bool(operands) and not is_written
+
+
+def _is_tensor_maker(value: ast.expr) -> bool:
+    """Return whether an expression calls what makes a tensor."""
+    called = {get_called_name(node) for node in ast.walk(value)}
+    return bool(called & (DRAWN | FACTORIES | {"Parameter", "tensor"}))
 
 
 def _is_drawn_by_function(text: SourceText, value: ast.expr, fact: Fact) -> bool:

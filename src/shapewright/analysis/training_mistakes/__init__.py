@@ -16,11 +16,13 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
+from shapewright.analysis.training_mistakes import early_stopping as early_stopping
 from shapewright.analysis.training_mistakes import folds as folds
 from shapewright.analysis.training_mistakes import (
     forgotten_parameters as forgotten_parameters,
 )
 from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
+from shapewright.analysis.training_mistakes import guidance as guidance
 from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
 from shapewright.analysis.training_mistakes import layer_sizes as layer_sizes
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages

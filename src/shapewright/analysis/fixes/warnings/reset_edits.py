@@ -26,6 +26,23 @@ def suggest_reset(
     yield Fix("fits", f"`{join_lines(new)}` first in the loop over epochs", edits)
 
 
+def suggest_count_from_zero(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to set a count of bad epochs to zero where the best result is kept."""
+    counted = [node.target] if isinstance(node, ast.AugAssign) else []
+    targets = node.targets if isinstance(node, ast.Assign) else counted
+    updates = _find_statements(program, finding, text)
+    outer = text.parent(updates[0]) if updates else None
+    if not targets or not isinstance(outer, ast.If):
+        return
+    name = text.written(targets[0])
+    if updates[0].lineno != outer.lineno:
+        new = f"{name} = 0"
+        edit = write_after(text, updates[0], new)
+        yield Fix("fits", f"`{new}` where the best is kept", (edit,))
+
+
 def suggest_later_load(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

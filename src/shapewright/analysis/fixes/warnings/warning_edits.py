@@ -45,6 +45,12 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
 from shapewright.analysis.fixes.warnings.float_mask_edits import (
     suggest_mask_of_truths,
 )
+from shapewright.analysis.fixes.warnings.formula_edits import (
+    suggest_assigned_weight,
+    suggest_descending,
+    suggest_exchanged_predictions,
+    suggest_exclusive_product,
+)
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_name,
     suggest_cloned_targets,
@@ -85,6 +91,7 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
 from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
+    suggest_count_from_zero,
     suggest_later_load,
     suggest_model_of_fold,
     suggest_reset,
@@ -167,6 +174,7 @@ from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
     ARRAYS_BROADCAST,
+    ASCENDING_RISK_SET,
     BATCH_AXIS,
     BATCH_DEPENDENCE,
     BOX_FORMAT,
@@ -196,6 +204,7 @@ from shapewright.findings.codes import (
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
     IGNORED_LABELS_COUNTED,
+    INCLUSIVE_TRANSMITTANCE,
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
     INVERTED_INTEGERS,
@@ -232,11 +241,14 @@ from shapewright.findings.codes import (
     PADDED_TARGETS,
     PAIRED_ROWS,
     PARAMETER_REPEATED,
+    PARAMETRIZED_WRITE,
     PARTIAL_NORM,
+    PATIENCE_NOT_RESET,
     QUANTILES_SWAPPED,
     RATE_AS_FACTOR,
     REPEATED_LAYER,
     RESULT_DROPPED,
+    REVERSED_GUIDANCE,
     ROOT_OF_ZERO,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
@@ -422,8 +434,10 @@ WAYS: dict[str, Suggest] = {
     SCHEDULER_ORDER: suggest_order_of_steps,
     SCHEDULER_OF_REPLACED: suggest_own_scheduler,
     SCALED_STEP: suggest_step_of_scaler,
+    REVERSED_GUIDANCE: suggest_exchanged_predictions,
     METRIC_DIRECTION: suggest_direction,
     COUNT_NOT_RESET: suggest_reset,
+    PATIENCE_NOT_RESET: suggest_count_from_zero,
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: suggest_later_load,
     ARRAYS_BROADCAST: suggest_flat_array,
@@ -437,6 +451,9 @@ WAYS: dict[str, Suggest] = {
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
     UNREACHABLE_TARGETS: suggest_without_activation,
+    INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
+    PARAMETRIZED_WRITE: suggest_assigned_weight,
+    ASCENDING_RISK_SET: suggest_descending,
     ONE_SIDE_NORMALIZED: suggest_unit_length,
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,

@@ -1,0 +1,120 @@
+"""Edits of formulas: off by one sample, in the wrong order or without effect."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+)
+
+
+def suggest_exclusive_product(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a cumulative product, or sum, without the sample itself."""
+    op = program.op_at(finding.span, finding.module)
+    if not isinstance(node, ast.Call) or op is None or not op.inputs:
+        return
+    words = {word.arg: word.value for word in node.keywords}
+    operands = _list_operands(node)
+    factors = operands[0] if operands else words.get("input")
+    dim = operands[1] if len(operands) > 1 else words.get("dim")
+    if factors is None or dim is None:
+        return
+    written = text.written(factors)
+    if get_called_name(node) == "cumsum":
+        own = written if _is_simple(factors) else f"({written})"
+        new = f"({text.written(node)} - {own})"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        return
+    number = text.written(dim)
+    names = sorted(collect_names(factors) - {"torch"})
+    is_last = number in ("-1", str(op.inputs[0].ndim - 1))
+    place = "...," if is_last else ":, " * int(number) if number.isdigit() else ""
+    if len(names) != 1 or not place:
+        return
+    first, rest = (f"{place.rstrip()} {end}" for end in (":1", ":-1"))
+    ones = f"torch.ones_like({names[0]}[{first}])"
+    joined = f"torch.cat([{ones}, {written}], dim={number})"
+    new = f"torch.cumprod({joined}, dim={number})[{rest}]"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _list_operands(call: ast.Call) -> list[ast.expr]:
+    """Return the operands of a function of torch or of a method, in their order."""
+    owner = get_receiver(call)
+    is_function = owner is None or (isinstance(owner, ast.Name) and owner.id == "torch")
+    return list(call.args) if is_function or owner is None else [owner, *call.args]
+
+
+def _is_simple(node: ast.expr) -> bool:
+    """Return whether an expression needs no brackets behind a minus sign."""
+    return isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+
+
+def suggest_assigned_weight(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to assign what is written to a weight, as a parametrization allows."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or "parametriz" not in text.text:
+        return  # the old functions register no setter
+    owner = get_receiver(call)
+    weight = call.args[0] if call.args else None
+    if isinstance(owner, ast.Attribute) and owner.attr in ("data", "weight"):
+        weight = owner
+    while isinstance(weight, ast.Attribute) and weight.attr == "data":
+        weight = weight.value
+    if isinstance(weight, ast.Attribute) and weight.attr == "weight":
+        new = f"{text.written(weight)} = {text.written(call)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+
+
+def suggest_descending(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `descending=True` for the order of times."""
+    if not isinstance(node, ast.Call) or get_called_name(node) not in SORTS:
+        return
+    words = [word for word in node.keywords if word.arg == "descending"]
+    for word in words:
+        edit = Edit(text.span(word.value), "True")
+        yield Fix("fits", "`descending=True`", (edit,))
+    if not words and len(_list_operands(node)) < 3:
+        yield with_keyword(text, node, "descending=True")
+
+
+SORTS = ("sort", "argsort")
+
+
+def suggest_exchanged_predictions(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to exchange the conditional and the unconditional prediction."""
+    words = finding.message.split("`")
+    if len(words) < 4 or not isinstance(node, ast.expr):
+        return
+    other = {words[1]: words[3], words[3]: words[1]}
+    places = [
+        part
+        for part in ast.walk(node)
+        if isinstance(part, ast.expr) and text.line_of(part) in other
+    ]
+    edits = [Edit(text.span(p), other[text.line_of(p)]) for p in places]
+    new, start = text.written(node), text.span(node)
+    if start.line != start.end_line:
+        return
+    for edit in sorted(edits, key=lambda e: -e.span.column):
+        first, last = (
+            c - start.column for c in (edit.span.column, edit.span.end_column)
+        )
+        new = new[:first] + edit.text + new[last:]
+    yield Fix("fits", f"`{new}`", tuple(edits))
