@@ -19,8 +19,12 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+)
 
 MISSING = re.compile(r"KeyError`?: (\d+)$")
 
@@ -39,18 +43,74 @@ def explain_row_label(program: Program, finding: Finding) -> Finding:
         f"`{written}` looks up the row with the label {number[1]}, which the table does"
         " not have: a pandas column is read by its labels, not by position"
     )
+    if _is_of_frame(finding, reads[0]):
+        message = (
+            f"`{written}` looks up a column called {number[1]}: a pandas table gives"
+            " its columns, and its rows by `iloc`"
+        )
     return replace(finding, message=message, torch_message=f"KeyError: {number[1]}")
 
 
+def _is_of_frame(finding: Finding, read: ast.Subscript) -> bool:
+    """Return whether a whole table was read, which looks up a column."""
+    if isinstance(read.value, ast.Attribute) and read.value.attr in BY_LABELS:
+        return False
+    return any(
+        place.span.file.endswith("pandas/core/frame.py") for place in finding.related
+    )
+
+
 def suggest_row_positions(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Suggest `self.users.iloc[i]` for all columns that a statement reads at `i`."""
+    """Suggest `self.users.iloc[i]` for all columns that a statement reads at `i`, and
+    for the one alone that was refused.
+    """
     places = _find_reads(program, finding)
     if places is None:
         return
     text, reads = places
-    edits = tuple(Edit(text.span(read.value).end, ".iloc") for read in reads)
-    owner, index = text.written(reads[0].value), text.written(reads[0].slice)
-    yield Fix("fits", f"`{owner}.iloc[{join_lines(index)}]`", edits)
+    tables = [read for read in reads[1:] if not _is_array(text, read.value)]
+    new = _write_position(text, reads[0])
+    for chosen in ([reads[0], *tables], reads[:1]):
+        edits = tuple(
+            Edit(text.span(read), _write_position(text, read)) for read in chosen
+        )
+        yield Fix("fits", f"`{join_lines(new)}`", edits)
+
+
+def _write_position(text: SourceText, read: ast.Subscript) -> str:
+    """Write a row by its position: `y.iloc[i]` for `y[i]` and for `y.loc[i]`,
+    `table["price"].iloc[i]` for `table.loc[i, "price"]`.
+    """
+    owner, index = read.value, read.slice
+    labels = isinstance(owner, ast.Attribute) and owner.attr in BY_LABELS
+    if isinstance(owner, ast.Attribute) and labels:
+        owner = owner.value
+    written = text.written(owner)
+    if labels and isinstance(index, ast.Tuple) and len(index.elts) == 2:
+        row, column = (text.written(part) for part in index.elts)
+        return f"{written}[{column}].iloc[{row}]"
+    return f"{written}.iloc[{text.written(index)}]"
+
+
+def _is_array(text: SourceText, owner: ast.expr) -> bool:
+    """Return whether the program sets a name to a tensor, an array or a list, which are
+    read by position.
+    """
+    values = find_defining(text, get_last_name(owner))
+    return bool(values) and all(
+        isinstance(value, ast.List | ast.ListComp | ast.Tuple)
+        or (isinstance(value, ast.Attribute) and value.attr == "values")
+        or get_called_name(value) in TO_ARRAYS
+        or get_dotted_name(getattr(value, "func", None)).startswith(OF_ARRAYS)
+        for value in values
+    )
+
+
+BY_LABELS = ("loc", "at")
+"""What reads rows of a table by their labels."""
+BY_POSITIONS = ("iloc", "iat")
+TO_ARRAYS = ("to_numpy", "tolist", "list", "reset_index", "Tensor")
+OF_ARRAYS = ("torch.", "np.", "numpy.")
 
 
 def suggest_columns_of_training(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -103,18 +163,40 @@ def _find_reads(
     )
     if not imports_pandas or not isinstance(node, ast.Subscript):
         return None
-    if not isinstance(node.slice, ast.Name | ast.Call):
+    if not _is_read(node):
         return None
-    index = text.written(node.slice)
+    index = text.written(_get_row(node))
     reads = [
         other
         for other in ast.walk(text.statement_of(node))
         if isinstance(other, ast.Subscript)
-        and text.written(other.slice) == index
-        and isinstance(other.value, ast.Name | ast.Attribute)
-        and not text.written(other.value).endswith((".iloc", ".loc"))
+        and other is not node
+        and _is_read(other)
+        and text.written(_get_row(other)) == index
     ]
-    return (text, reads) if reads else None
+    return text, [node, *reads]
+
+
+def _get_row(read: ast.Subscript) -> ast.expr:
+    """Return the row that is read: `i` of `y[i]` and of `table.loc[i, "price"]`."""
+    labels = isinstance(read.value, ast.Attribute) and read.value.attr in BY_LABELS
+    if labels and isinstance(read.slice, ast.Tuple) and len(read.slice.elts) == 2:
+        return read.slice.elts[0]
+    return read.slice
+
+
+def _is_read(read: ast.Subscript) -> bool:
+    """Return whether what is read may be a row of a table, or of a column of it."""
+    owner, row = read.value, _get_row(read)
+    if isinstance(owner, ast.Attribute) and owner.attr in BY_POSITIONS:
+        return False
+    if isinstance(owner, ast.Subscript):  # `table["price"][i]`
+        column = owner.slice
+        if not isinstance(column, ast.Constant) or not isinstance(column.value, str):
+            return False
+    elif not isinstance(owner, ast.Name | ast.Attribute):
+        return False
+    return isinstance(row, ast.Name | ast.Call | ast.BinOp | ast.Subscript)
 
 
 def suggest_shifted_codes(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -1,0 +1,77 @@
+"""Rows of pandas tables that are read by label where a position is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapewright.findings.finding import Finding
+from tests.rehearsing.rehearsed import rehearsed
+
+HOUSES = """\
+import pandas as pd
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+table = pd.DataFrame({{"area": [float(i) for i in range(40)],
+                      "price": [2.0 * i for i in range(40)]}})
+table = table.sample(frac=1.0, random_state=0)
+rest = table.iloc[30:]
+
+class Houses(Dataset):
+    def __init__(self, frame):
+        self.frame = frame
+        self.x = torch.tensor(frame[["area"]].values, dtype=torch.float32)
+        self.areas, self.y = frame["area"], frame["price"] / 10
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, i):
+        return {items}
+
+for x, y in DataLoader(Houses({frame}), batch_size=5):
+    print(x.shape, y.shape)
+"""
+READS = [
+    ("self.x[i], torch.tensor([self.y[i]])", ["self.y.iloc[i]"]),
+    ("self.x[i], self.y.loc[i]", ["self.y.iloc[i]"]),
+    ("self.areas[i], self.y[i]", ["self.areas.iloc[i]", "self.y.iloc[i]"]),
+    ("self.x[i], self.frame['price'][i]", ["self.frame['price'].iloc[i]"]),
+    ("self.x[i], self.frame.loc[i, 'price']", ["self.frame['price'].iloc[i]"]),
+    ("self.x[i], self.frame.price[i]", ["self.frame.price.iloc[i]"]),
+    ("self.x[i], self.frame[i]['price']", ["self.frame.iloc[i]"]),
+]
+
+
+def find_errors(folder: Path, items: str, frame: str = "rest") -> list[Finding]:
+    text = HOUSES.format(items=items, frame=frame)
+    findings = rehearsed(folder, text).findings
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+@pytest.mark.parametrize(("items", "edits"), READS)
+def test_a_row_is_read_by_its_position(
+    items: str, edits: list[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pandas")
+    (finding,) = find_errors(tmp_path, items)
+    assert "looks up" in finding.message
+    assert [edit.text for edit in finding.fixes[0].edits] == edits
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(
+    ("items", "frame"),
+    [
+        ("self.x[i], self.y.iloc[i]", "rest"),
+        ("self.x[i], self.y[i]", "rest.reset_index(drop=True)"),
+        ("self.x[i], self.y[i]", "table"),
+        ("self.x[i], self.y.loc[self.y.index[i]]", "rest"),
+        ("self.x[i], self.y.values[i]", "rest"),
+    ],
+)
+def test_rows_that_are_there_are_quiet(items: str, frame: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    assert not find_errors(tmp_path, items, frame)
