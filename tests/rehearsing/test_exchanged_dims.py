@@ -212,3 +212,22 @@ def test_the_first_edit_is_meant(name: str, tmp_path: Path) -> None:
 def test_what_does_not_fit_is_not_suggested(name: str, tmp_path: Path) -> None:
     text, unwanted = OTHERS[name]
     assert not any(unwanted in message for message in list_fixes(tmp_path, text))
+
+
+def test_counts_of_a_table_name_all_classes(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    text = """\
+import pandas as pd
+
+CLASSES = 4
+table = pd.DataFrame({"a": [0.1, 0.4, 0.3, 0.2, 0.6], "kind": [0, 1, 3, 1, 0]})
+counts = table["kind"].value_counts().sort_index()
+weight = torch.tensor((counts.sum() / counts).values, dtype=torch.float32)
+model = nn.Linear(1, CLASSES)
+x = torch.tensor(table[["a"]].values, dtype=torch.float32)
+loss = nn.CrossEntropyLoss(weight=weight)(model(x), torch.tensor(table["kind"].values))
+loss.backward()
+"""
+    (first, *_) = list_fixes(tmp_path, text)
+    wanted = '`table["kind"].value_counts().reindex(range(CLASSES), fill_value=1)`'
+    assert first == wanted

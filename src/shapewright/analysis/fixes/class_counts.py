@@ -67,6 +67,11 @@ def _suggest_counts(
     if get_called_name(call) == "bincount":
         yield with_keyword(text, call, f"minlength={written}")
         return
+    if get_called_name(call) == "value_counts":  # none may be divided by
+        new = f".reindex(range({written}), fill_value=1)"
+        shown = f"{text.written(call)}{new}"
+        yield Fix("fits", f"`{shown}`", (Edit(text.span(call).end, new),))
+        return
     statement = text.statement_of(call)
     if not isinstance(statement, ast.Assign):
         return
@@ -102,6 +107,8 @@ def _is_count(text: SourceText, call: ast.Call) -> bool:
             text.written(call.func.value) not in MODULES
         )
         return "minlength" not in words and len(call.args) <= 1 - is_method
+    if name == "value_counts":
+        return not call.args and words <= {"sort"}
     statement = text.parent(call)
     if name != "unique" or words != {"return_counts"} or len(call.args) != 1:
         return False
