@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from math import lcm
 
 from shapewright.analysis.causes import NO_SIZES, trace_dim
@@ -27,10 +28,12 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_last_name,
+    list_arguments,
 )
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 
 def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -141,10 +144,37 @@ def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
             factor for _, factor in op.arguments if type(factor) is int and factor > 1
         ]
         squared = [has * factor for factor in factors if has % factor == 0]
-        near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
+        near = squared or [needs, lcm(has, needs), -(-has // needs) * needs]
         for new in dict.fromkeys(near):
             if new and size == has:
-                yield from change_layer_size(program, module, has, new, "")
+                for fix in change_layer_size(program, module, has, new, ""):
+                    yield _name_factor(program, op, fix, new // has)
+
+
+def _name_factor(program: Program, op: Op, fix: Fix, factor: int) -> Fix:
+    """Write `channels * scale * scale` for `channels * scale * 4`, where the shuffle is
+    built with `scale` beside the layer.
+    """
+    built = find_constructor(program, op.module)
+    arguments = list_arguments(built[1]) if built is not None else []
+    edit = fix.edits[0]
+    if built is None or len(arguments) != 1 or len(fix.edits) != 1:
+        return fix
+    text, call = built
+    word, scope = text.written(arguments[0]), text.around(call, *FUNCTIONS)
+    number = f"* {factor}"
+    is_near = scope is not None and text.file == edit.span.file
+    if not is_near or not isinstance(arguments[0], ast.Name | ast.Attribute):
+        return fix
+    last = getattr(scope, "end_lineno", 0)
+    if not getattr(scope, "lineno", 0) <= edit.span.line <= last:
+        return fix
+    if not edit.text.endswith(number) or edit.text not in fix.message:
+        return fix
+    new = f"{edit.text.removesuffix(number)}* {word}"
+    return replace(
+        fix, message=fix.message.replace(edit.text, new), edits=(Edit(edit.span, new),)
+    )
 
 
 def fix_share(program: Program, failure: Failure) -> Iterator[Fix]:
