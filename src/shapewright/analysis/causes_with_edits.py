@@ -34,7 +34,9 @@ from shapewright.analysis.parameter_groups import (
     find_repeated_parameters,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.recomputed_parts import find_reentrant_checkpoint
 from shapewright.analysis.refused_arrays import find_refused_array
+from shapewright.analysis.refused_choices import find_refused_choice
 from shapewright.analysis.resumed_optimizers import find_resumed_optimizer
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
@@ -82,6 +84,8 @@ SOLE: tuple[FindCause, ...] = (
     find_resumed_optimizer,
     find_boxes_of_sizes,
     find_overwritten_attribute,
+    find_refused_choice,
+    find_reentrant_checkpoint,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
