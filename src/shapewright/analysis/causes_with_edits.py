@@ -40,7 +40,9 @@ from shapewright.analysis.parameter_groups import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.pruned_parameters import find_unpruned_parameter
+from shapewright.analysis.recomputed_parts import find_reentrant_checkpoint
 from shapewright.analysis.refused_arrays import find_refused_array
+from shapewright.analysis.refused_choices import find_refused_choice
 from shapewright.analysis.registered_names import find_registered_name
 from shapewright.analysis.resumed_optimizers import find_resumed_optimizer
 from shapewright.analysis.returned_tuples import find_returned_tuple
@@ -98,6 +100,8 @@ SOLE: tuple[FindCause, ...] = (
     find_registered_name,
     find_split_lengths,
     find_unpruned_parameter,
+    find_refused_choice,
+    find_reentrant_checkpoint,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

@@ -27,6 +27,7 @@ LAYERS = frozenset({"Linear", "LSTM", "GRU", "Conv2d", "Transformer", "Embedding
 NO_ITERABLE = re.compile(r"'(\w+)' object is not iterable")
 OF_MODULES = "can only optimize Tensors, but one of the params is torch.nn.modules"
 NO_METRIC = re.compile(r"step\(\) missing 1 required positional argument: 'metrics'")
+NO_MOMENTUM = "must support momentum or beta1 with `cycle_momentum`"
 YAML_TEXT = re.compile(r"^\s*[\w-]+:\s+((\d+)([eE][-+]?\d+))\s*$")
 """A line of YAML 1.1 whose number is a text, since it has no decimal point."""
 WATCHED = re.compile(r"val|^va_|^va$|valid|dev|test|loss")
@@ -49,6 +50,8 @@ def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | No
         return _explain_module(program, text, node, messages)
     if NO_METRIC.search(messages):
         return _explain_metric(text, node)
+    if NO_MOMENTUM in messages:
+        return _explain_cycled_momentum(program, text, node)
     if "unscale_() has already been called" in messages:
         return _explain_unscaling(text, node)
     return None
@@ -142,6 +145,33 @@ def _find_flag(text: SourceText, value: ast.expr) -> ast.Constant | None:
         if parameter.arg == value.id and isinstance(default, ast.Constant):
             return default if default.value is True else None
     return None
+
+
+# -- a momentum that is cycled ---------------------------------------------------------
+
+
+def _explain_cycled_momentum(
+    program: Program, text: SourceText, node: ast.AST
+) -> Explanation | None:
+    """Explain a schedule that cycles the momentum of an optimizer that has none."""
+    if not isinstance(node, ast.Call):
+        return None
+    rehearsal = program.rehearsal
+    held = rehearsal.training.optimizers if rehearsal is not None else ()
+    kind = f"`{held[0].name}`" if len(held) == 1 else "the optimizer"
+    schedule = get_called_name(node)
+    message = (
+        f"`{schedule}` cycles the momentum beside the learning rate, and {kind} has"
+        " none: with `cycle_momentum=False` it cycles the rate alone"
+    )
+    for word in node.keywords:
+        if word.arg == "cycle_momentum":
+            if not isinstance(word.value, ast.Constant):
+                return Explanation(message)
+            edit = Edit(text.span(word.value), "False")
+            fix = Fix("fits", "`cycle_momentum=False`", (edit,))
+            return Explanation(message, (), (fix,))
+    return Explanation(message, (), (with_keyword(text, node, "cycle_momentum=False"),))
 
 
 # -- numbers that are texts ------------------------------------------------------------

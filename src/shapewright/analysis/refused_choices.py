@@ -1,0 +1,153 @@
+"""Words that a call does not know: `anneal_strategy="cosine"` where torch says `"cos"`,
+with the nearest of those that the message lists.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.program.source_text import SourceText
+
+CHOICE = re.compile(
+    r"(?:must|should|has to|can|expected)\b.{0,40}? be (?:one of|either|in\b|'|\w+/\w+)"
+    r"|use one of|[Ss]elect from|[Cc]hoose (?:from|between)|[Oo]nly .* supported"
+    r"|valid (?:values|options|modes|choices) are"
+)
+"""Words of a message that lists what an argument may be."""
+UNLISTED = (
+    (re.compile(r"(\S+) is not a valid value for reduction"), ("mean", "sum", "none")),
+    (re.compile(r"\bthreshold mode (\S+) is unknown!"), ("rel", "abs")),
+    (re.compile(r"\bmode (\S+) is unknown!"), ("min", "max")),
+)
+"""Messages that name the word alone, and what the argument may be."""
+QUOTED = re.compile(r"(?<!\w)(['\"])([\w. -]{1,40})\1(?!\w)")
+BESIDE = re.compile(r"\b(\w+(?:/\w+)+)\b")
+"""Words as in `relu/gelu`."""
+MEANT = {"avg": "mean", "average": "mean", "total": "sum", "lower": "min"}
+"""Words that are often written for another one."""
+NEAR = 0.6
+"""The least likeness of two words of which one is taken for the other."""
+
+
+def find_refused_choice(program: Program, finding: Finding) -> Explanation | None:
+    """Return which word a call refused, and the nearest word that it takes, or None."""
+    words, place = finding.words, program.node(finding.span)
+    if place is None or finding.span is None:
+        return None
+    listed = _list_choices(words)
+    if not listed:
+        return None
+    inside = list(ast.walk(place[1]))
+    constants = [(place[0], part) for part in inside if _is_refused(part, words)]
+    if not constants:
+        constants = [
+            (own, part)
+            for own in program.own_texts()
+            for part in own.nodes
+            if _is_refused(part, words)
+            and not isinstance(own.parent(part), ast.Expr | ast.Compare)
+        ]
+    if len(constants) != 1:
+        return None
+    text, constant = constants[0]
+    given = str(constant.value)
+    allowed = [word for word in listed if word != given]
+    nearest = _get_nearest(given, allowed)
+    if nearest is None or given not in _list_given(words, given):
+        return None
+    return _explain_choice(text, constant, allowed, nearest, finding)
+
+
+def _explain_choice(
+    text: SourceText,
+    constant: ast.Constant,
+    allowed: list[str],
+    nearest: str,
+    finding: Finding,
+) -> Explanation:
+    """Explain a word that is not known, with the word that is meant."""
+    written = text.written(constant)
+    quote = written[-1]
+    new = f"{quote}{nearest}{quote}"
+    around = text.parent(constant)
+    name = around.arg if isinstance(around, ast.keyword) and around.arg else ""
+    shown = f"{name}={new}" if name else new
+    others = " or ".join(f"`{quote}{word}{quote}`" for word in allowed)
+    refused = f"{name}={written}" if name else written
+    message = f"`{refused}` is not known here: it may be {others}"
+    span = text.span(constant)
+    outside = finding.span is None or not (
+        finding.span.file == span.file
+        and finding.span.line <= span.line <= finding.span.end_line
+    )
+    related = (Related(span, f"`{written}` is written here"),) if outside else ()
+    fix = Fix("fits", f"`{shown}`", (Edit(span, new),))
+    return Explanation(message, related, (fix,))
+
+
+def _list_choices(words: str) -> list[str]:
+    """Return the words that a message lists, with the one that was refused."""
+    for pattern, choices in UNLISTED:
+        if pattern.search(words):
+            return list(choices)
+    if not CHOICE.search(words):
+        return []
+    listed = [match[2] for match in QUOTED.finditer(words)]
+    for match in BESIDE.finditer(words):
+        listed += match[1].split("/")
+    return list(dict.fromkeys(listed))
+
+
+def _list_given(words: str, given: str) -> list[str]:
+    """Return a word where a message names it as what was refused, not as a choice."""
+    word = re.escape(given)
+    after = re.search(
+        rf"\b(?:got|not|instead|found|received|given)\b[^'\"]{{0,40}}['\"]?{word}\b",
+        words,
+    )
+    before = re.search(
+        rf"{word}['\"]?,? (?:is|not|was|should|must|in\b)|(?:Invalid|Unknown|unknown"
+        rf"|Unsupported|[Mm]ode)\b[^'\"]{{0,30}}['\"]?{word}\b",
+        words,
+    )
+    return [given] if after is not None or before is not None else []
+
+
+def _is_refused(part: ast.AST, words: str) -> bool:
+    """Return whether a node is a text that a message names."""
+    if not isinstance(part, ast.Constant) or not isinstance(part.value, str):
+        return False
+    value = part.value
+    if not value or not re.fullmatch(r"[\w. -]{1,40}", value):
+        return False
+    return bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)) and bool(
+        _list_given(words, value)
+    )
+
+
+def _get_nearest(given: str, allowed: list[str]) -> str | None:
+    """Return the word that another one is most likely meant for, or None."""
+    plain = {_strip_word(word): word for word in allowed}
+    low = _strip_word(given)
+    if low in plain:
+        return plain[low]
+    if MEANT.get(low) in allowed:
+        return MEANT[low]
+    heads = [
+        word
+        for short, word in plain.items()
+        if short and (low.startswith(short) or (low and short.startswith(low)))
+    ]
+    if len(heads) == 1:
+        return heads[0]
+    near = difflib.get_close_matches(low, plain, n=2, cutoff=NEAR)
+    return plain[near[0]] if near else None
+
+
+def _strip_word(word: str) -> str:
+    """Return a word without what is often written otherwise."""
+    return re.sub(r"[\W_]", "", word).lower()
