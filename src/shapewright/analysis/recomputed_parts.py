@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
@@ -59,8 +58,8 @@ def _find_edit(text: SourceText, node: ast.AST) -> Edit | None:
     """Return the edit that makes a checkpoint one of the other kind, or None."""
     if isinstance(node, ast.Dict):  # of `gradient_checkpointing_kwargs`
         pairs = [
-            (getattr(key, "value", None), node.values[at])
-            for at, key in enumerate(node.keys)
+            (getattr(key, "value", None), value)
+            for key, value in zip(node.keys, node.values, strict=True)
         ]
     elif isinstance(node, ast.Call):
         pairs = [(word.arg, word.value) for word in node.keywords]
@@ -76,7 +75,11 @@ def _find_edit(text: SourceText, node: ast.AST) -> Edit | None:
         return None
     if not _is_of_torch(text, node):
         return None
-    return with_keyword(text, node, f"{FLAG}=False").edits[0]
+    last = max(
+        (*node.args, *(value for _, value in pairs)),
+        key=lambda value: (value.end_lineno or 0, value.end_col_offset or 0),
+    )
+    return Edit(text.span(last).end, f", {FLAG}=False")
 
 
 def _is_of_torch(text: SourceText, call: ast.Call) -> bool:
@@ -94,9 +97,9 @@ def _is_of_torch(text: SourceText, call: ast.Call) -> bool:
                 return True
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name == "torch.utils.checkpoint" and alias.asname:
-                    if called.startswith(f"{alias.asname}."):
-                        return True
+                is_ours = alias.name == "torch.utils.checkpoint" and alias.asname
+                if is_ours and called.startswith(f"{alias.asname}."):
+                    return True
     return False
 
 
@@ -108,11 +111,9 @@ def find_checkpoint_of(program: Program, op: Op) -> tuple[SourceText, ast.Call] 
             continue
         text, node = place
         for part in ast.walk(node):
-            if (
-                not isinstance(part, ast.Call)
-                or get_called_name(part) not in CHECKPOINTS
-            ):
+            if not isinstance(part, ast.Call):
                 continue
-            if _find_edit(text, part) is not None:
+            is_checkpoint = get_called_name(part) in CHECKPOINTS
+            if is_checkpoint and _find_edit(text, part) is not None:
                 return text, part
     return None

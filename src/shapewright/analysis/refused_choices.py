@@ -54,6 +54,8 @@ def find_refused_choice(program: Program, finding: Finding) -> Explanation | Non
     if len(constants) != 1:
         return None
     text, constant = constants[0]
+    if not isinstance(constant, ast.Constant):
+        return None
     given = str(constant.value)
     allowed = [word for word in listed if word != given]
     nearest = _get_nearest(given, allowed)

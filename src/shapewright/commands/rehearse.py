@@ -265,7 +265,7 @@ def _check_run(
                 rehearsed = add_memory(script, rehearsed, whole, limit)
                 program.rehearsal = rehearsed.story
                 limit.release()
-            trying.allowed = 3.0 + 3 * seconds
+            trying.allowed = 5.0 + 3 * seconds  # an error ended it early
             session = Session(
                 program, trying.again, trying.attempt, wanted.first, ignored,
                 wanted.strict,

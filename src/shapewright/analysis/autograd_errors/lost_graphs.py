@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
+from shapewright.analysis.recomputed_parts import find_checkpoint_of
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
     SourceText,
@@ -111,6 +112,9 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
         words, span = block
         reason = f"{call}{line} runs under `{words}`"
         return _GraphEnd(op, reason, f"`{words}`", span=span)
+    checkpoint = find_checkpoint_of(history.program, op)
+    if checkpoint is not None:
+        return _describe_checkpoint(op, *checkpoint)
     if op.outputs and name in INDICES:
         reason = f"`{name}`{line} gives indices, which have no gradient"
         return _GraphEnd(op, reason, "the graph ends here")
@@ -120,6 +124,15 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
         reason = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
         return _GraphEnd(op, reason, "the graph ends here")
     return _GraphEnd(op, f"{call}{line} takes it away", "the graph ends here")
+
+
+def _describe_checkpoint(op: Op, text: SourceText, call: ast.Call) -> _GraphEnd:
+    """Describe a checkpoint of the reentrant kind whose inputs require no gradient."""
+    given = [join_lines(text.written(argument)) for argument in call.args[1:]]
+    name = f"`{given[0]}`" if len(given) == 1 else "one of its inputs"
+    reason = f"a checkpoint with `use_reentrant=True`, at line {call.lineno}, keeps a"
+    reason += f" graph only where {name} requires a gradient"
+    return _GraphEnd(op, reason, "the graph ends here", span=text.span(call))
 
 
 def _describe_copy(history: History, op: Op) -> _GraphEnd | None:

@@ -19,6 +19,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.recomputed_parts import FLAG, suggest_other_kind
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
@@ -44,6 +45,9 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to leave out the call that took a graph away."""
     yield from suggest_scores_for_loss(history.program, cause)
     program, cut = history.program, cause.other
+    if FLAG in cause.message:
+        yield from suggest_other_kind(program)
+        return
     text_and_node = program.node(cut.span) if cut is not None else None
     if any(place_note.message.startswith("`torch.") for place_note in cause.related):
         yield from _suggest_enabling(history, cause)
