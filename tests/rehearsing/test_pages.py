@@ -31,6 +31,7 @@ CODES = (
     "fitted-anew", "unequal-transforms", "terminal-ignored",
     "size-attribute-set", "sorted-labels", "classes-by-text", "split-by-class",
     "copies-before-split", "patience-not-reset", "reversed-guidance",
+    "class-weights-inverted",
 )  # fmt: skip
 
 RAISES = {
