@@ -32,6 +32,7 @@ CODES = (
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
     "split-by-class", "copies-before-split",
     "patience-not-reset", "reversed-guidance",
+    "class-weights-inverted",
 )  # fmt: skip
 
 RAISES = {

@@ -818,6 +818,9 @@ METRIC_DIRECTION = _mistake("metric-direction",
 PATIENCE_NOT_RESET = _mistake("patience-not-reset",
     "early stopping whose count of bad epochs goes on where the best result is kept",
     "`wait = 0` where the best result is kept")
+CLASS_WEIGHTS_INVERTED = _mistake("class-weights-inverted",
+    "weights that let frequent classes count more: positives by negatives, shares",
+    "`pos_weight=negatives / positives`; `counts.sum() / counts`")
 REVERSED_GUIDANCE = _mistake("reversed-guidance",
     "guidance that goes from the conditional prediction to the unconditional one",
     "`uncond + scale * (cond - uncond)`")

@@ -10,6 +10,7 @@ from shapewright.analysis.training_mistakes import accuracies as accuracies
 from shapewright.analysis.training_mistakes import array_shapes as array_shapes
 from shapewright.analysis.training_mistakes import carried_states as carried_states
 from shapewright.analysis.training_mistakes import checkpoints as checkpoints
+from shapewright.analysis.training_mistakes import class_weights as class_weights
 from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )

@@ -17,12 +17,11 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import COPIES_BEFORE_SPLIT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
     get_called_name,
     get_dotted_name,
-    pair_targets,
 )
 
 JOINS = operators_with("concatenates") | {"hstack", "vstack", "append"}
@@ -68,32 +67,12 @@ def _is_split(text: SourceText, call: ast.Call) -> bool:
         return False
     owner = call.func.value
     built = (
-        _find_last(text, owner, call.lineno) if isinstance(owner, ast.Name) else owner
+        find_last_value(text, owner, call.lineno)
+        if isinstance(owner, ast.Name)
+        else owner
     )
     kind = get_called_name(built) if built is not None else ""
     return kind.endswith(FOLDS) and "Group" not in kind
-
-
-def _find_last(text: SourceText, name: ast.Name, line: int) -> ast.expr | None:
-    """Return what a name was last assigned above a line in its function, or None."""
-    scope = text.around(name, *FUNCTIONS)
-    values = [
-        value
-        for node in text.nodes
-        if isinstance(node, ast.Assign)
-        and node.lineno < line
-        and text.around(node, *FUNCTIONS) is scope
-        for target in node.targets
-        for part, value in pair_targets(target, node.value)
-        if name.id in _list_names(part)
-    ]
-    return max(values, key=lambda value: value.lineno, default=None)
-
-
-def _list_names(target: ast.expr) -> list[str]:
-    """Return the names to which a target gives something."""
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
-    return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
 class _Copies:
@@ -116,7 +95,7 @@ class _Copies:
         if depth > DEEPEST:
             return None
         if isinstance(node, ast.Name):
-            value = _find_last(self.text, node, line)
+            value = find_last_value(self.text, node, line)
             if value is None:
                 return None
             return self.find_origin(value, value.lineno, depth + 1)
@@ -143,7 +122,7 @@ class _Copies:
         """Return whether a call draws more rows of the rare classes."""
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if isinstance(owner, ast.Name):
-            owner = _find_last(self.text, owner, call.lineno)
+            owner = find_last_value(self.text, owner, call.lineno)
         return owner is not None and get_called_name(owner).endswith(OVERSAMPLERS)
 
     def _find_drawn_part(self, join: ast.Call) -> ast.expr | None:
@@ -170,7 +149,9 @@ class _Copies:
     def _resolve(self, node: ast.expr, line: int) -> ast.expr:
         """Return what a name stands for, or the expression itself."""
         value = (
-            _find_last(self.text, node, line) if isinstance(node, ast.Name) else None
+            find_last_value(self.text, node, line)
+            if isinstance(node, ast.Name)
+            else None
         )
         return value if value is not None else node
 
@@ -197,7 +178,7 @@ class _Copies:
         for _ in range(DEEPEST):
             if isinstance(node, ast.Name):
                 root = node.id
-                value = _find_last(self.text, node, line)
+                value = find_last_value(self.text, node, line)
                 is_part = isinstance(value, ast.Subscript) or _is_selection(value)
                 if value is None or not is_part:
                     return root

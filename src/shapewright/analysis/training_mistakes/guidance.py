@@ -17,6 +17,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import REVERSED_GUIDANCE, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -32,7 +33,7 @@ UNCONDITIONAL = re.compile(
     re.I,
 )
 CONDITIONAL = re.compile(r"(^|_)(cond\w*|c|text|cls|class|label)(_|$)", re.I)
-EMPTY = frozenset({"zeros_like", "full_like", "zeros", "full"})
+EMPTY = operators_with("fills_with") | {"full_like", "full"}
 """Calls that make the same condition for all samples."""
 
 

@@ -118,3 +118,18 @@ def suggest_exchanged_predictions(
         )
         new = new[:first] + edit.text + new[last:]
     yield Fix("fits", f"`{new}`", tuple(edits))
+
+
+def suggest_exchanged_quotient(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a quotient upside down, with the negatives in place of all samples."""
+    if not isinstance(node, ast.BinOp):
+        return
+    top, bottom = text.written(node.left), text.written(node.right)
+    above = f"({bottom})" if isinstance(node.right, ast.BinOp) else bottom
+    if "all samples" in finding.message:
+        above = f"({bottom} - {top})"
+    below = f"({top})" if isinstance(node.left, ast.BinOp) else top
+    new = f"{above} / {below}"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

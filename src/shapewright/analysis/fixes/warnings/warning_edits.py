@@ -49,6 +49,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_assigned_weight,
     suggest_descending,
     suggest_exchanged_predictions,
+    suggest_exchanged_quotient,
     suggest_exclusive_product,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
@@ -180,6 +181,7 @@ from shapewright.findings.codes import (
     BOX_FORMAT,
     BUILT_IN_FORWARD,
     CENTRED_AXIS,
+    CLASS_WEIGHTS_INVERTED,
     CLASSES_BY_TEXT,
     CLIPPED_AFTER_STEP,
     CLIPPED_SCALED,
@@ -435,6 +437,7 @@ WAYS: dict[str, Suggest] = {
     SCHEDULER_OF_REPLACED: suggest_own_scheduler,
     SCALED_STEP: suggest_step_of_scaler,
     REVERSED_GUIDANCE: suggest_exchanged_predictions,
+    CLASS_WEIGHTS_INVERTED: suggest_exchanged_quotient,
     METRIC_DIRECTION: suggest_direction,
     COUNT_NOT_RESET: suggest_reset,
     PATIENCE_NOT_RESET: suggest_count_from_zero,
