@@ -20,9 +20,7 @@ FLAG = "use_reentrant"
 SHOWN = f"`{FLAG}=False`"
 
 
-def find_reentrant_checkpoint(
-    program: Program, finding: Finding
-) -> Explanation | None:
+def find_reentrant_checkpoint(program: Program, finding: Finding) -> Explanation | None:
     """Return which checkpoints meet `torch.autograd.grad`, or None."""
     if INCOMPATIBLE not in finding.words:
         return None
@@ -97,11 +95,10 @@ def _is_of_torch(text: SourceText, call: ast.Call) -> bool:
             owner = called.rpartition(".")[0]
             if node.module == "torch.utils" and owner and owner in names:
                 return True
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "torch.utils.checkpoint" and alias.asname:
-                    if called.startswith(f"{alias.asname}."):
-                        return True
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            is_renamed = alias.name == "torch.utils.checkpoint" and alias.asname
+            if is_renamed and called.startswith(f"{alias.asname}."):
+                return True
     return False
 
 
@@ -113,7 +110,8 @@ def find_checkpoint_of(program: Program, op: Op) -> tuple[SourceText, ast.Call] 
             continue
         text, node = place
         for part in ast.walk(node):
-            if isinstance(part, ast.Call) and get_called_name(part) in CHECKPOINTS:
-                if _find_edit(text, part) is not None:
-                    return text, part
+            is_checkpoint = get_called_name(part) in CHECKPOINTS
+            if is_checkpoint and _find_edit(text, part) is not None:
+                assert isinstance(part, ast.Call)
+                return text, part
     return None

@@ -41,14 +41,18 @@ def find_refused_choice(program: Program, finding: Finding) -> Explanation | Non
     listed = _list_choices(words)
     if not listed:
         return None
-    inside = list(ast.walk(place[1]))
-    constants = [(place[0], part) for part in inside if _is_refused(part, words)]
+    constants = [
+        (place[0], part)
+        for part in ast.walk(place[1])
+        if isinstance(part, ast.Constant) and _is_refused(part, words)
+    ]
     if not constants:
         constants = [
             (own, part)
             for own in program.own_texts()
             for part in own.nodes
-            if _is_refused(part, words)
+            if isinstance(part, ast.Constant)
+            and _is_refused(part, words)
             and not isinstance(own.parent(part), ast.Expr | ast.Compare)
         ]
     if len(constants) != 1:
@@ -106,7 +110,8 @@ def _list_given(words: str, given: str) -> list[str]:
     """Return a word where a message names it as what was refused, not as a choice."""
     word = re.escape(given)
     after = re.search(
-        rf"\b(?:got|not|instead|found|received|given)\b[^'\"]{{0,40}}['\"]?{word}\b", words
+        rf"\b(?:got|not|instead|found|received|given)\b[^'\"]{{0,40}}['\"]?{word}\b",
+        words,
     )
     before = re.search(
         rf"{word}['\"]?,? (?:is|not|was|should|must|in\b)|(?:Invalid|Unknown|unknown"
@@ -116,12 +121,10 @@ def _list_given(words: str, given: str) -> list[str]:
     return [given] if after is not None or before is not None else []
 
 
-def _is_refused(part: ast.AST, words: str) -> bool:
+def _is_refused(part: ast.Constant, words: str) -> bool:
     """Return whether a node is a text that a message names."""
-    if not isinstance(part, ast.Constant) or not isinstance(part.value, str):
-        return False
     value = part.value
-    if not value or not re.fullmatch(r"[\w. -]{1,40}", value):
+    if not isinstance(value, str) or not re.fullmatch(r"[\w. -]{1,40}", value):
         return False
     return bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)) and bool(
         _list_given(words, value)
