@@ -29,7 +29,7 @@ def find_reentrant_checkpoint(program: Program, finding: Finding) -> Explanation
         " pass of its own, which `torch.autograd.grad` cannot follow: with"
         f" {SHOWN} it can"
     )
-    places = list(iter_reentrant(program))
+    places = list(_iter_reentrant(program))
     related = tuple(
         Related(span, "the part is checkpointed here") for span, _ in places
     )
@@ -38,12 +38,12 @@ def find_reentrant_checkpoint(program: Program, finding: Finding) -> Explanation
 
 def suggest_other_kind(program: Program) -> Iterator[Fix]:
     """Suggest `use_reentrant=False` for all checkpoints of the reentrant kind."""
-    edits = tuple(edit for _, edit in iter_reentrant(program))
+    edits = tuple(edit for _, edit in _iter_reentrant(program))
     if edits:
         yield Fix("fits", SHOWN, edits)
 
 
-def iter_reentrant(program: Program) -> Iterator[tuple[Span, Edit]]:
+def _iter_reentrant(program: Program) -> Iterator[tuple[Span, Edit]]:
     """Yield the checkpoints of the reentrant kind, and the edit of each."""
     for text in program.own_texts():
         if "checkpoint" not in text.text:

@@ -58,10 +58,10 @@ def find_refused_choice(program: Program, finding: Finding) -> Explanation | Non
     if len(constants) != 1:
         return None
     text, constant = constants[0]
-    given = str(constant.value)
-    allowed = [word for word in listed if word != given]
-    nearest = _get_nearest(given, allowed)
-    if nearest is None or given not in _list_given(words, given):
+    refused_word = str(constant.value)
+    allowed = [word for word in listed if word != refused_word]
+    nearest = _get_nearest(refused_word, allowed)
+    if nearest is None or refused_word not in _list_given(words, refused_word):
         return None
     return _explain_choice(text, constant, allowed, nearest, finding)
 
@@ -106,9 +106,9 @@ def _list_choices(words: str) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def _list_given(words: str, given: str) -> list[str]:
+def _list_given(words: str, refused_word: str) -> list[str]:
     """Return a word where a message names it as what was refused, not as a choice."""
-    word = re.escape(given)
+    word = re.escape(refused_word)
     after = re.search(
         rf"\b(?:got|not|instead|found|received|given)\b[^'\"]{{0,40}}['\"]?{word}\b",
         words,
@@ -118,7 +118,7 @@ def _list_given(words: str, given: str) -> list[str]:
         rf"|Unsupported|[Mm]ode)\b[^'\"]{{0,30}}['\"]?{word}\b",
         words,
     )
-    return [given] if after is not None or before is not None else []
+    return [refused_word] if after is not None or before is not None else []
 
 
 def _is_refused(part: ast.Constant, words: str) -> bool:
@@ -131,10 +131,10 @@ def _is_refused(part: ast.Constant, words: str) -> bool:
     )
 
 
-def _get_nearest(given: str, allowed: list[str]) -> str | None:
+def _get_nearest(refused_word: str, allowed: list[str]) -> str | None:
     """Return the word that another one is most likely meant for, or None."""
     plain = {_strip_word(word): word for word in allowed}
-    low = _strip_word(given)
+    low = _strip_word(refused_word)
     if low in plain:
         return plain[low]
     if MEANT.get(low) in allowed:

@@ -128,8 +128,8 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
 
 def _describe_checkpoint(op: Op, text: SourceText, call: ast.Call) -> _GraphEnd:
     """Describe a checkpoint of the reentrant kind whose inputs require no gradient."""
-    given = [join_lines(text.written(argument)) for argument in call.args[1:]]
-    name = f"`{given[0]}`" if len(given) == 1 else "one of its inputs"
+    inputs = [join_lines(text.written(argument)) for argument in call.args[1:]]
+    name = f"`{inputs[0]}`" if len(inputs) == 1 else "one of its inputs"
     reason = f"a checkpoint with `use_reentrant=True`, at line {call.lineno}, keeps a"
     reason += f" graph only where {name} requires a gradient"
     return _GraphEnd(op, reason, "the graph ends here", span=text.span(call))
