@@ -71,3 +71,43 @@ def test_what_can_be_pickled_is_quiet(name: str, tmp_path: Path) -> None:
     model, save = RIGHT[name]
     report = rehearsed(tmp_path, SCRIPT.format(model=model, save=save))
     assert report.ok, report
+
+
+LOADED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+net = Net()
+torch.save(net.state_dict(), "net.pt")
+{line}
+model.eval()
+print(model(torch.rand(3, 4)).shape)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        ("model = Net().load_state_dict(torch.load('net.pt'))",
+         "model = Net()\nmodel.load_state_dict(torch.load('net.pt'))"),
+        ("model = net.load_state_dict(torch.load('net.pt'))",
+         "net.load_state_dict(torch.load('net.pt'))\nmodel = net"),
+        ("model = Net()\nmodel = model.load_state_dict(torch.load('net.pt'))",
+         "model.load_state_dict(torch.load('net.pt'))"),
+    ],
+)  # fmt: skip
+def test_a_model_that_is_loaded_keeps_its_name(
+    line: str, new: str, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, LOADED.format(line=line))
+    (finding,) = [f for f in report.findings if f.severity == "error"]
+    assert [edit.text for edit in finding.fixes[0].edits] == [new]
+    assert finding.fixes[0].checked

@@ -29,7 +29,7 @@ def find_reentrant_checkpoint(program: Program, finding: Finding) -> Explanation
         " pass of its own, which `torch.autograd.grad` cannot follow: with"
         f" {SHOWN} it can"
     )
-    places = list(iter_reentrant(program))
+    places = list(_iter_reentrant(program))
     related = tuple(
         Related(span, "the part is checkpointed here") for span, _ in places
     )
@@ -38,12 +38,12 @@ def find_reentrant_checkpoint(program: Program, finding: Finding) -> Explanation
 
 def suggest_other_kind(program: Program) -> Iterator[Fix]:
     """Suggest `use_reentrant=False` for all checkpoints of the reentrant kind."""
-    edits = tuple(edit for _, edit in iter_reentrant(program))
+    edits = tuple(edit for _, edit in _iter_reentrant(program))
     if edits:
         yield Fix("fits", SHOWN, edits)
 
 
-def iter_reentrant(program: Program) -> Iterator[tuple[Span, Edit]]:
+def _iter_reentrant(program: Program) -> Iterator[tuple[Span, Edit]]:
     """Yield the checkpoints of the reentrant kind, and the edit of each."""
     for text in program.own_texts():
         if "checkpoint" not in text.text:
@@ -95,11 +95,10 @@ def _is_of_torch(text: SourceText, call: ast.Call) -> bool:
             owner = called.rpartition(".")[0]
             if node.module == "torch.utils" and owner and owner in names:
                 return True
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                is_ours = alias.name == "torch.utils.checkpoint" and alias.asname
-                if is_ours and called.startswith(f"{alias.asname}."):
-                    return True
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            is_renamed = alias.name == "torch.utils.checkpoint" and alias.asname
+            if is_renamed and called.startswith(f"{alias.asname}."):
+                return True
     return False
 
 
@@ -111,9 +110,8 @@ def find_checkpoint_of(program: Program, op: Op) -> tuple[SourceText, ast.Call] 
             continue
         text, node = place
         for part in ast.walk(node):
-            if not isinstance(part, ast.Call):
-                continue
             is_checkpoint = get_called_name(part) in CHECKPOINTS
             if is_checkpoint and _find_edit(text, part) is not None:
+                assert isinstance(part, ast.Call)
                 return text, part
     return None

@@ -41,25 +41,27 @@ def find_refused_choice(program: Program, finding: Finding) -> Explanation | Non
     listed = _list_choices(words)
     if not listed:
         return None
-    inside = list(ast.walk(place[1]))
-    constants = [(place[0], part) for part in inside if _is_refused(part, words)]
+    constants = [
+        (place[0], part)
+        for part in ast.walk(place[1])
+        if isinstance(part, ast.Constant) and _is_refused(part, words)
+    ]
     if not constants:
         constants = [
             (own, part)
             for own in program.own_texts()
             for part in own.nodes
-            if _is_refused(part, words)
+            if isinstance(part, ast.Constant)
+            and _is_refused(part, words)
             and not isinstance(own.parent(part), ast.Expr | ast.Compare)
         ]
     if len(constants) != 1:
         return None
     text, constant = constants[0]
-    if not isinstance(constant, ast.Constant):
-        return None
-    refused = str(constant.value)
-    allowed = [word for word in listed if word != refused]
-    nearest = _get_nearest(refused, allowed)
-    if nearest is None or refused not in _list_given(words, refused):
+    refused_word = str(constant.value)
+    allowed = [word for word in listed if word != refused_word]
+    nearest = _get_nearest(refused_word, allowed)
+    if nearest is None or refused_word not in _list_given(words, refused_word):
         return None
     return _explain_choice(text, constant, allowed, nearest, finding)
 
@@ -104,9 +106,9 @@ def _list_choices(words: str) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def _list_given(words: str, refused: str) -> list[str]:
+def _list_given(words: str, refused_word: str) -> list[str]:
     """Return a word where a message names it as what was refused, not as a choice."""
-    word = re.escape(refused)
+    word = re.escape(refused_word)
     after = re.search(
         rf"\b(?:got|not|instead|found|received|given)\b[^'\"]{{0,40}}['\"]?{word}\b",
         words,
@@ -116,25 +118,23 @@ def _list_given(words: str, refused: str) -> list[str]:
         rf"|Unsupported|[Mm]ode)\b[^'\"]{{0,30}}['\"]?{word}\b",
         words,
     )
-    return [refused] if after is not None or before is not None else []
+    return [refused_word] if after is not None or before is not None else []
 
 
-def _is_refused(part: ast.AST, words: str) -> bool:
+def _is_refused(part: ast.Constant, words: str) -> bool:
     """Return whether a node is a text that a message names."""
-    if not isinstance(part, ast.Constant) or not isinstance(part.value, str):
-        return False
     value = part.value
-    if not value or not re.fullmatch(r"[\w. -]{1,40}", value):
+    if not isinstance(value, str) or not re.fullmatch(r"[\w. -]{1,40}", value):
         return False
     return bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)) and bool(
         _list_given(words, value)
     )
 
 
-def _get_nearest(refused: str, allowed: list[str]) -> str | None:
+def _get_nearest(refused_word: str, allowed: list[str]) -> str | None:
     """Return the word that another one is most likely meant for, or None."""
     plain = {_strip_word(word): word for word in allowed}
-    low = _strip_word(refused)
+    low = _strip_word(refused_word)
     if low in plain:
         return plain[low]
     if MEANT.get(low) in allowed:

@@ -210,13 +210,15 @@ def _explain_report(text: SourceText) -> Explanation | None:
             related = (Related(text.span(node), "it is set here"),)
             edit = Edit(text.span(node), text.written(value))
             owner = value.func.value if isinstance(value.func, ast.Attribute) else None
-            if owner is not None and text.written(owner) != name and "." not in name:
-                loaded = text.written(value).replace(text.written(owner), name, 1)
-                new = f"{name} = {text.written(owner)}"
-                if isinstance(owner, ast.Call):  # a model that has no name yet
-                    indent = " " * node.col_offset
-                    edit = Edit(text.span(node), f"{new}\n{indent}{loaded}")
-                    written = f"{new}` and `{loaded}"
+            model = text.written(owner) if owner is not None else name
+            if model != name:  # what is loaded has another name, or none
+                loaded = text.written(value)
+                rows = [loaded, f"{name} = {model}"]
+                if isinstance(owner, ast.Call):
+                    rows = [rows[1], loaded.replace(model, name, 1)]
+                indent = " " * node.col_offset
+                edit = Edit(text.span(node), f"\n{indent}".join(rows))
+                written = join_lines("` and `".join(rows))
             return Explanation(
                 message, related, (Fix("fits", f"`{written}`", (edit,)),)
             )

@@ -25,7 +25,11 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
-from shapewright.analysis.fixes.class_counts import suggest_all_classes
+from shapewright.analysis.fixes.class_counts import (
+    is_of_largest,
+    suggest_all_classes,
+    suggest_fewer_largest,
+)
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
@@ -148,6 +152,16 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
             *find_line_fixes(program, failure),
         ],
     )
+    if is_of_largest(program, failure):  # a model has as many outputs as classes
+        fewer = suggest_fewer_largest(program, failure)
+        line = program.trace.ops[failure.op].span
+        options = [
+            option
+            for option in options
+            if option.kind not in OF_WIDTH
+            or (line and all(edit.span.line == line.line for edit in option.fix.edits))
+        ]
+        options = [*iter_options("classes", 0.5, fewer), *options]
     options = [o for o in options if not is_refused(program, failure, o.fix, o.kind)]
     unmet = failure.unmet
     if (

@@ -10,14 +10,15 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import CLASS_WEIGHTS
+from shapewright.findings.codes import CLASS_WEIGHTS, K_TOO_LARGE
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
+    get_last_name,
     is_starred,
     iter_assignments,
     list_arguments,
@@ -151,3 +152,96 @@ def _iter_class_numbers(text: SourceText, node: ast.AST, number: int) -> Iterato
             continue
         if isinstance(target, ast.Name) and count == number:
             yield f"len({target.id})"
+
+
+def suggest_fewer_largest(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest fewer of the largest, where `topk` is asked for more than there are
+    classes: `topk=(1, 2)` for `topk=(1, 5)`, or `min(k, ...)`.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    place = program.call_at(op.span)
+    if not is_of_largest(program, failure) or unmet is None or place is None:
+        return
+    text, call = place
+    size, asked = unmet.has, unmet.needs
+    if type(size) is not int or type(asked) is not int or size < 1:
+        return
+    for own in program.own_texts():
+        for node in own.nodes:
+            if isinstance(node, ast.Tuple | ast.List) and _is_of_ranks(own, node):
+                yield from _suggest_ranks(own, node, size, asked)
+    is_method = op.name.startswith("Tensor.")
+    at = 0 if is_method else 1
+    values = [word.value for word in call.keywords if word.arg == "k"]
+    values += call.args[at : at + 1]
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not is_method:
+        owner = call.args[0] if call.args else None
+    dim = unmet.got.dim if unmet.got is not None else None
+    ndim = op.inputs[0].ndim
+    if not values or owner is None or dim is None or (dim == 0 and ndim > 1):
+        return  # the largest of the samples are rarely meant
+    written = text.written(values[0])
+    shown = dim - ndim if ndim > 2 else dim
+    new = f"min({written}, {text.written(owner)}.size({shown}))"
+    if isinstance(owner, ast.Name | ast.Attribute):
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(values[0]), new),))
+
+
+def is_of_largest(program: Program, failure: Failure) -> bool:
+    """Return whether `topk` was asked for more numbers than there are: a wider model
+    would have classes that do not exist.
+    """
+    name = program.trace.ops[failure.op].name.rpartition(".")[2]
+    unmet = failure.unmet
+    return unmet is not None and unmet.code == K_TOO_LARGE and name in RANKING
+
+
+RANKING = ("topk", "kthvalue")
+RANKS = re.compile(r"top_?ks?$|^ks$|ranks$")
+
+
+def _is_of_ranks(text: SourceText, node: ast.Tuple | ast.List) -> bool:
+    """Return whether numbers say of how many of the largest a share is counted."""
+    around = text.parent(node)
+    name = ""
+    if isinstance(around, ast.keyword):
+        name = around.arg or ""
+    elif isinstance(around, ast.Assign) and len(around.targets) == 1:
+        name = get_last_name(around.targets[0])
+    elif isinstance(around, ast.Call) and node in around.args:
+        name = _get_parameter(text, around, around.args.index(node))
+    return RANKS.search(name.lower()) is not None and all(
+        isinstance(part, ast.Constant) and type(part.value) is int for part in node.elts
+    )
+
+
+def _get_parameter(text: SourceText, call: ast.Call, at: int) -> str:
+    """Return the name of the parameter that an argument is passed to, or ""."""
+    for _, function in text.functions(get_called_name(call)):
+        names = [part.arg for part in function.args.args]
+        return names[at] if at < len(names) else ""
+    return ""
+
+
+def _suggest_ranks(
+    text: SourceText, node: ast.Tuple | ast.List, size: int, asked: int
+) -> Iterator[Fix]:
+    """Suggest numbers of which the largest is one less than there are classes: among
+    all classes, the right one always is.
+    """
+    numbers = [part.value for part in node.elts if isinstance(part, ast.Constant)]
+    large = [part for part in numbers if isinstance(part, int) and part > size]
+    if asked not in numbers or len(large) != 1:
+        return
+    for new in (size - 1, size):
+        if new < 2 or new in numbers:
+            continue
+        ranks = ", ".join(str(new if part in large else part) for part in numbers)
+        edits = tuple(
+            Edit(text.span(part), str(new))
+            for part in node.elts
+            if isinstance(part, ast.Constant) and part.value in large
+        )
+        yield Fix("fits", f"`({ranks})`", edits)
+        return
