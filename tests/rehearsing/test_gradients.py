@@ -239,3 +239,32 @@ def test_the_mode_counts_in_which_a_model_was_called(tmp_path: Path) -> None:
     wrong = text.replace("            model.eval()\n", "")
     codes = [each.code for each in rehearsed(tmp_path, wrong).findings]
     assert codes == ["evaluated-in-training-mode"]
+
+
+CURVED = """\
+    import torch
+    from torch import nn
+
+    def estimate(parameters):
+        return sum((p{read} ** 2).sum() for p in parameters)
+
+    net = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(6):
+        net(torch.randn(5, 4)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if step % 2:
+            net(torch.randn(5, 4)).abs().mean().backward()
+            print(estimate(net.parameters()))
+            optimizer.zero_grad()
+    """
+
+
+@pytest.mark.parametrize(("read", "is_told"), [(".grad", False), ("", True)])
+def test_gradients_that_a_function_reads_are_used(
+    read: str, is_told: bool, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, CURVED.format(read=read))
+    codes = {found.code for found in report.findings if found.severity != "note"}
+    assert codes == ({"gradients-cleared-unused"} if is_told else set())

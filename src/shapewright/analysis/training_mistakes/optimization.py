@@ -75,6 +75,8 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             continue  # a check of gradients, not a step
         if _is_of_inputs(scene, met.other):
             continue  # an attack, a map of what a network looks at
+        if _is_read_between(scene, met.other, met.place):
+            continue  # an estimate of the curvature, a copy of the gradients
         optimizer_note = f": this `{met.name}` never steps" if met.name else ""
         yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
@@ -104,6 +106,30 @@ def _is_of_inputs(scene: RehearsalContext, place: Place | None) -> bool:
             elif node.attr == "grad" and isinstance(node.ctx, ast.Load):
                 read.add(name)
     return bool(asked & read - {""}) or (bool(read) and not steps)
+
+
+def _is_read_between(
+    scene: RehearsalContext, passed: Place | None, cleared: Place
+) -> bool:
+    """Return whether a function of the program that reads gradients is called between
+    a backward pass and the line that clears them, such as `optimizer.update_hessian()`.
+    """
+    text = scene.program.text(cleared[0])
+    if text is None or passed is None or passed[0] != cleared[0]:
+        return False
+    called = {
+        get_called_name(node)
+        for node in text.nodes
+        if isinstance(node, ast.Call) and passed[1] < node.lineno < cleared[1]
+    }
+    return any(
+        isinstance(part, ast.Attribute)
+        and part.attr == "grad"
+        and isinstance(part.ctx, ast.Load)
+        for name in called - {"", "step", "zero_grad", "backward"}
+        for _, function in text.functions(name)
+        for part in ast.walk(function)
+    )
 
 
 def _is_in_optimizer(scene: RehearsalContext, place: Place) -> bool:
