@@ -50,6 +50,7 @@ from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
 from shapewright.analysis.split_lengths import find_split_lengths
 from shapewright.analysis.text_labels import find_text_labels
+from shapewright.analysis.transform_inputs import find_transform_input
 from shapewright.analysis.transform_orders import find_transform_order
 from shapewright.analysis.truth_values import find_ambiguous_truth
 from shapewright.analysis.wrapped_data import find_wrapped_data
@@ -92,6 +93,7 @@ SOLE: tuple[FindCause, ...] = (
     find_resumed_optimizer,
     find_boxes_of_sizes,
     find_overwritten_attribute,
+    find_transform_input,
     find_empty_data_set,
     find_called_container,
     find_missing_closure,

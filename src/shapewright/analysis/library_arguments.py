@@ -1,6 +1,6 @@
 """What modules and functions of torch refuse of what they are given: a decoder without
 a memory, a list for a scripted model, dicts for `update_bn`, a window that begins at 0,
-a tensor for `ToTensor`, a random draw inside `vmap`.
+a random draw inside `vmap`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ SCRIPTED = re.compile(
 )
 WINDOW = re.compile(r"istft\(.*window overlap add min")
 UPDATE = "update_bn"
-TO_TENSOR = "pic should be PIL Image or ndarray. Got <class 'torch.Tensor'>"
 RANDOM = "vmap: called random operation while in randomness error mode"
 
 
@@ -50,8 +49,6 @@ def find_library_argument(program: Program, finding: Finding) -> Explanation | N
         return _explain_window(program)
     if "NotImplementedError" in words and place is not None:
         return _explain_entropy(*place)
-    if TO_TENSOR in words:
-        return _explain_second_tensor(program)
     if RANDOM in words:
         return _explain_random_call(program)
     return _explain_updated_norms(program, finding)
@@ -362,29 +359,7 @@ def _strip_moves(node: ast.expr) -> ast.expr:
     return node
 
 
-# -- a tensor for `ToTensor`, a draw inside `vmap` -------------------------------------
-
-
-def _explain_second_tensor(program: Program) -> Explanation | None:
-    """Explain `ToTensor()` of what is a tensor already, with a cast for it."""
-    related: list[Related] = []
-    fixes: list[Fix] = []
-    for text in program.own_texts():
-        for node in text.nodes:
-            if not isinstance(node, ast.Call) or get_called_name(node) != "ToTensor":
-                continue
-            related.append(Related(text.span(node), "`ToTensor` makes a tensor here"))
-            if isinstance(node.func, ast.Attribute):
-                owner = text.written(node.func.value)
-                new = f"{owner}.ConvertImageDtype(torch.float32)"
-                fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(node), new),)))
-    if not related:
-        return None
-    message = (
-        "`ToTensor` is for pictures and arrays, and gets a tensor: of a tensor"
-        " `ConvertImageDtype` makes the same numbers from 0 to 1"
-    )
-    return Explanation(message, tuple(related), tuple(fixes))
+# -- a draw inside `vmap` --------------------------------------------------------------
 
 
 def _explain_random_call(program: Program) -> Explanation | None:
