@@ -40,7 +40,7 @@ SIZES = {
     ),
     "a name": (
         "size = x.shape[1:]\n        return F.interpolate(self.conv(x), size=size)",
-        "`x.shape[-2:]`",
+        "`size = x.shape[-2:]`",
     ),
 }  # fmt: skip
 CTC = """\

@@ -358,6 +358,14 @@ MESSAGES = (
     _Message(
         r"in loading state_dict|Missing key|Unexpected key", "state-dict-mismatch"
     ),
+    _Message(
+        r"loaded state dict (?:has a different number of parameter groups|contains a "
+        r"parameter group that doesn't match the size of optimizer's group)",
+        "state-dict-mismatch",
+        "It is the state of an optimizer: it was saved with other parameter groups "
+        "than those of the optimizer that loads it, as where layers were frozen or "
+        "added in between. The optimizer is built with the same groups first.",
+    ),
     _Message(r"lr_scheduler\.step\(\)` before `optimizer\.step\(\)", "scheduler-order"),
     _Message(r"Tried to step \d+ times", "scheduler-too-long"),
     _Message(

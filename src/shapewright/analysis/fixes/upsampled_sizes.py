@@ -395,4 +395,8 @@ def suggest_spatial_size(program: Program, failure: Failure) -> Iterator[Fix]:
             continue
         new = f"{text.written(inner)}[-{count}:]"
         if isinstance(value, ast.expr) and text.written(value) != new:
-            yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+            shown = new
+            if value is not size:  # where the size has its name
+                statement = text.line_of(text.statement_of(value))
+                shown = statement.replace(text.line_of(value), new)
+            yield Fix("fits", f"`{shown}`", (Edit(text.span(value), new),))

@@ -86,6 +86,14 @@ def embedding(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0], _create_feature_dim(call, 1, 1, call.shape[-1]))
 
 
+@follows("embedding_bag")
+def embedding_bag(flow: AxisFlow, call: OperatorCall) -> Outputs:
+    """Follow the bags: a row of the indices each, or one for each offset."""
+    indices, _, *offsets = call.dims
+    bags = offsets[0] if len(indices) == 1 and offsets else indices
+    return (bags[0], _create_feature_dim(call, 1, 1, call.shape[-1]))
+
+
 @follows("one_hot")
 def one_hot(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0], (Axis(call.shape[-1], "feature"),))
