@@ -61,7 +61,7 @@ def find_refused_choice(program: Program, finding: Finding) -> Explanation | Non
     refused_word = str(constant.value)
     allowed = [word for word in listed if word != refused_word]
     nearest = _get_nearest(refused_word, allowed)
-    if nearest is None or refused_word not in _list_given(words, refused_word):
+    if nearest is None:
         return None
     return _explain_choice(text, constant, allowed, nearest, finding)
 
@@ -106,8 +106,8 @@ def _list_choices(words: str) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def _list_given(words: str, refused_word: str) -> list[str]:
-    """Return a word where a message names it as what was refused, not as a choice."""
+def _is_named(words: str, refused_word: str) -> bool:
+    """Return whether a message names a word as what was refused, not as a choice."""
     word = re.escape(refused_word)
     after = re.search(
         rf"\b(?:got|not|instead|found|received|given)\b[^'\"]{{0,40}}['\"]?{word}\b",
@@ -118,7 +118,7 @@ def _list_given(words: str, refused_word: str) -> list[str]:
         rf"|Unsupported|[Mm]ode)\b[^'\"]{{0,30}}['\"]?{word}\b",
         words,
     )
-    return [refused_word] if after is not None or before is not None else []
+    return after is not None or before is not None
 
 
 def _is_refused(part: ast.Constant, words: str) -> bool:
@@ -126,9 +126,8 @@ def _is_refused(part: ast.Constant, words: str) -> bool:
     value = part.value
     if not isinstance(value, str) or not re.fullmatch(r"[\w. -]{1,40}", value):
         return False
-    return bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words)) and bool(
-        _list_given(words, value)
-    )
+    is_there = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", words) is not None
+    return is_there and _is_named(words, value)
 
 
 def _get_nearest(refused_word: str, allowed: list[str]) -> str | None:

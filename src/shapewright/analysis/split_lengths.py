@@ -6,13 +6,9 @@ import ast
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
-    get_called_name,
-    get_dotted_name,
-    iter_assignments,
-)
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 REFUSED = "Sum of input lengths does not equal the length of the input dataset"
 
@@ -34,39 +30,18 @@ def find_split_lengths(program: Program, finding: Finding) -> Explanation | None
     lengths = lengths or words.get("lengths")
     if data is None or lengths is None:
         return None
-    listed = _find_value(text, lengths)
+    listed = find_known_value(text, lengths)
     parts = listed.elts if isinstance(listed, ast.List | ast.Tuple) else []
     if len(parts) < 2 or any(isinstance(part, ast.Starred) for part in parts):
         return None
     return _explain_lengths(text, calls[0], data, parts)
 
 
-def _find_value(text: SourceText, node: ast.expr) -> ast.expr:
-    """Return what a name was last set to above, in the same scope or outside of all
-    functions; other expressions as they are.
-    """
-    name, scope = get_dotted_name(node), text.around(node, *FUNCTIONS)
-    if not name:
-        return node
-    for where in dict.fromkeys((scope, None)):
-        values = [
-            value
-            for part in text.nodes
-            if isinstance(part, ast.Assign) and text.around(part, *FUNCTIONS) is where
-            if where is not scope or part.lineno < node.lineno
-            for target, value in iter_assignments(part, unpacked=True)
-            if get_dotted_name(target) == name
-        ]
-        if values:
-            return values[-1]
-    return node
-
-
 def _explain_lengths(
     text: SourceText, call: ast.Call, data: ast.expr, parts: list[ast.expr]
 ) -> Explanation:
     """Return the explanation with the rest as the last length."""
-    values = [_find_value(text, part) for part in parts]
+    values = [find_known_value(text, part) for part in parts]
     is_share = all(
         isinstance(value, ast.Constant) and isinstance(value.value, float)
         for value in values
@@ -107,7 +82,7 @@ def _write_length(text: SourceText, data: ast.expr, values: list[ast.expr]) -> s
     for value in values:
         for part in ast.walk(value):
             if isinstance(part, ast.Name):
-                known = _find_value(text, part)
+                known = find_known_value(text, part)
                 if known is not part and text.written(known) == length:
                     return part.id
     return length

@@ -25,11 +25,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
-from shapewright.analysis.fixes.class_counts import (
-    is_of_largest,
-    suggest_all_classes,
-    suggest_fewer_largest,
-)
+from shapewright.analysis.fixes.class_counts import suggest_all_classes
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
@@ -41,7 +37,11 @@ from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
-from shapewright.analysis.fixes.refusals import is_of_other_data, is_refused
+from shapewright.analysis.fixes.refusals import (
+    OF_WIDTH,
+    is_of_other_data,
+    is_refused,
+)
 from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
 from shapewright.analysis.fixes.sequence_layouts import (
     suggest_flat_bags,
@@ -119,12 +119,9 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
-    ("registered", suggest_registered_lists),
+    ("registered", suggest_registered_lists),  # a cast would leave them untrained
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
-    (
-        "time-first",
-        suggest_time_first,
-    ),  # another layout would be that of the layer  # a cast would leave them untrained
+    ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""
 
@@ -152,16 +149,6 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
             *find_line_fixes(program, failure),
         ],
     )
-    if is_of_largest(program, failure):  # a model has as many outputs as classes
-        fewer = suggest_fewer_largest(program, failure)
-        line = program.trace.ops[failure.op].span
-        options = [
-            option
-            for option in options
-            if option.kind not in OF_WIDTH
-            or (line and all(edit.span.line == line.line for edit in option.fix.edits))
-        ]
-        options = [*iter_options("classes", 0.5, fewer), *options]
     options = [o for o in options if not is_refused(program, failure, o.fix, o.kind)]
     unmet = failure.unmet
     if (
@@ -198,8 +185,6 @@ OF_MAPS = frozenset({"consumer", "layer", "number", "window"})
 """Kinds of edits that make room for all pixels of a map."""
 
 
-OF_WIDTH = frozenset({"consumer", "layer", "number", "producer", "argument", "larger"})
-"""Kinds of edits that make one network as wide as another, or that cut what it says."""
 LAYERS = operators_with("is_convolution", "gives_logits")
 
 

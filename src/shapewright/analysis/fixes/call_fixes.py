@@ -27,7 +27,10 @@ from shapewright.analysis.fixes.batch_edits import (
     suggest_larger_batch,
 )
 from shapewright.analysis.fixes.channel_dims import suggest_channel_dims
-from shapewright.analysis.fixes.class_counts import suggest_counted_outputs
+from shapewright.analysis.fixes.class_counts import (
+    suggest_counted_outputs,
+    suggest_fewer_largest,
+)
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
@@ -318,6 +321,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "ignored", 2.1, index_edits.suggest_ignored_class(program, failure)
     )
+    fewer = suggest_fewer_largest(program, failure)
+    yield from iter_options("classes", 0.5, fewer)
     counted = suggest_counted_outputs(program, failure)
     yield from iter_options("classes", 2.5, counted)
     yield from iter_options("shuffle", 1.9, constructors.fix_shuffle(program, failure))

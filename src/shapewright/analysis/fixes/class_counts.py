@@ -160,7 +160,9 @@ def suggest_fewer_largest(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     place = program.call_at(op.span)
-    if not is_of_largest(program, failure) or unmet is None or place is None:
+    if unmet is None or unmet.code != K_TOO_LARGE or place is None:
+        return
+    if op.name.rpartition(".")[2] not in RANKING:
         return
     text, call = place
     size, asked = unmet.has, unmet.needs
@@ -186,15 +188,6 @@ def suggest_fewer_largest(program: Program, failure: Failure) -> Iterator[Fix]:
     new = f"min({written}, {text.written(owner)}.size({shown}))"
     if isinstance(owner, ast.Name | ast.Attribute):
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(values[0]), new),))
-
-
-def is_of_largest(program: Program, failure: Failure) -> bool:
-    """Return whether `topk` was asked for more numbers than there are: a wider model
-    would have classes that do not exist.
-    """
-    name = program.trace.ops[failure.op].name.rpartition(".")[2]
-    unmet = failure.unmet
-    return unmet is not None and unmet.code == K_TOO_LARGE and name in RANKING
 
 
 RANKING = ("topk", "kthvalue")

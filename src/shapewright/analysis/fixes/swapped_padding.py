@@ -13,8 +13,8 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import join_lines
-from shapewright.program.syntax_nodes import FUNCTIONS, iter_assignments
 from shapewright.record.ops import Fact, Op
 
 OF_MAPS = frozenset({BROADCAST_MISMATCH, JOINED_SIZES_DIFFER, TARGET_SHAPE})
@@ -44,13 +44,7 @@ def suggest_swapped_pads(program: Program, failure: Failure) -> Iterator[Fix]:
             call.args[1] if len(call.args) > 1 else None,
         )
         if isinstance(pads, ast.Name):
-            function = text.around(call, *FUNCTIONS) or text.tree
-            values = [
-                value
-                for target, value in iter_assignments(function)
-                if isinstance(target, ast.Name) and target.id == pads.id
-            ]
-            pads = values[0] if len(values) == 1 else None
+            pads = find_last_value(text, pads, call.lineno + 1)
         if not isinstance(pads, ast.Tuple | ast.List) or len(pads.elts) != 4:
             continue
         words = [join_lines(text.written(part)) for part in pads.elts]

@@ -18,12 +18,12 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import REVERSED_GUIDANCE, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.assigned_values import find_last_value, iter_values
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     list_arguments,
-    pair_targets,
 )
 
 SCALE = re.compile(r"guid|cfg|scale|strength|(^|\.)(w|s|omega)$", re.I)
@@ -144,18 +144,7 @@ def _find_call(text: SourceText, node: ast.expr, place: ast.expr) -> ast.Call | 
     """
     if isinstance(node, ast.Call):
         return node
-    scope = text.around(place, *FUNCTIONS)
-    values = [
-        value
-        for part in text.nodes
-        if isinstance(part, ast.Assign)
-        and part.lineno <= place.lineno
-        and text.around(part, *FUNCTIONS) is scope
-        for target in part.targets
-        for name, value in pair_targets(target, part.value)
-        if ast.unparse(name) == ast.unparse(node)
-    ]
-    last = max(values, key=lambda value: value.lineno, default=None)
+    last = find_last_value(text, node, place.lineno + 1)
     return last if isinstance(last, ast.Call) else None
 
 
@@ -197,17 +186,7 @@ def _is_empty(text: SourceText, node: ast.expr) -> bool:
     name = ast.unparse(node).rpartition(".")[2]
     if isinstance(node, ast.Name | ast.Attribute) and UNCONDITIONAL.search(name):
         return True
-    scope = text.around(node, *FUNCTIONS)
-    values = [
-        value
-        for part in text.nodes
-        if isinstance(part, ast.Assign)
-        and isinstance(node, ast.Name)
-        and text.around(part, *FUNCTIONS) is scope
-        for target in part.targets
-        for target_name, value in pair_targets(target, part.value)
-        if ast.unparse(target_name) == node.id
-    ]
+    values = [value for value, _ in iter_values(text, node, len(text.lines) + 1)]
     return bool(values) and all(
         get_called_name(value) == "full_like" for value in values
     )

@@ -7,7 +7,11 @@ tried (`edits.py`), and by what the run with it shows against the run that faile
 
 from __future__ import annotations
 
-from shapewright.analysis.fixes.refusals.edits import is_of_other_data, is_refused
+from shapewright.analysis.fixes.refusals.edits import (
+    OF_WIDTH,
+    is_of_other_data,
+    is_refused,
+)
 from shapewright.analysis.fixes.refusals.runs import (
     FailedRun,
     RunOutline,
@@ -17,6 +21,7 @@ from shapewright.analysis.fixes.refusals.runs import (
 )
 
 __all__ = [
+    "OF_WIDTH",
     "FailedRun",
     "RunOutline",
     "build_failed_outline",

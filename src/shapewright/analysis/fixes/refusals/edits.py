@@ -18,6 +18,7 @@ from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
+    K_TOO_LARGE,
     NORMALIZED_SHAPE,
     TARGET_SHAPE,
     WRONG_RANK,
@@ -40,6 +41,8 @@ COMPARING = operators_with("is_loss") | {"cosine_similarity"}
 FLATTENING = operators_with("regroups_dims")
 MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
+OF_WIDTH = frozenset({"consumer", "layer", "number", "producer", "argument", "larger"})
+"""Kinds of edits that make one network as wide as another, or that cut what it says."""
 COLOURS = (3, 4)
 """Channels of an image in RGB and RGBA."""
 
@@ -62,6 +65,9 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
         if len(shapes) == 2 and len(shapes[0]) == 4 and shapes[0][1:2] == shapes[1]:
             return True  # a norm of channels is none of columns
+    if code == K_TOO_LARGE and kind in OF_WIDTH:
+        line = program.trace.ops[failure.op].span  # a model has no more classes
+        return line is None or any(e.span.line != line.line for e in fix.edits)
     if code == ATTENTION_MASK_SHAPE and kind in ("swapped", "operands"):
         return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
