@@ -37,18 +37,10 @@ def find_called_container(program: Program, finding: Finding) -> Explanation | N
     if not is_list and INPUTS.search(finding.words) is None:
         return None
     kind = "ModuleList" if is_list else "Sequential"
-    spans = (finding.span, *(related.span for related in finding.related))
-    for span in spans:
-        place = program.node(span)
-        if place is None:
-            continue
-        text, node = place
-        for call in ast.walk(node):
-            builds = (
-                _list_builds(text, call, kind) if isinstance(call, ast.Call) else []
-            )
-            if isinstance(call, ast.Call) and builds:
-                return _explain_call(text, call, builds[-1], is_list)
+    for text, call in program.iter_calls(finding):
+        builds = _list_builds(text, call, kind)
+        if builds:
+            return _explain_call(text, call, builds[-1], is_list)
     return None
 
 

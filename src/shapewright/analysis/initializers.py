@@ -36,19 +36,11 @@ def find_refused_initializer(program: Program, finding: Finding) -> Explanation 
     no_gain, one_dim = NO_GAIN.search(finding.words), ONE_DIM.search(finding.words)
     if no_gain is None and one_dim is None:
         return None
-    spans = (finding.span, *(related.span for related in finding.related))
-    for span in spans:
-        place = program.node(span)
-        if place is None:
-            continue
-        text, node = place
-        for call in ast.walk(node):
-            if not isinstance(call, ast.Call):
-                continue
-            if no_gain is not None:
-                return _explain_gain(text, call, no_gain[1])
-            if call.args and get_called_name(call).endswith("_"):
-                return _explain_vector(text, call)
+    for text, call in program.iter_calls(finding):
+        if no_gain is not None:
+            return _explain_gain(text, call, no_gain[1])
+        if call.args and get_called_name(call).endswith("_"):
+            return _explain_vector(text, call)
     return None
 
 

@@ -141,13 +141,13 @@ def _list_shared(program: Program, lists: list[str]) -> list[str]:
 def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | None:
     """Explain `{"params": model.parameters()}` beside `model.fc.parameters()`."""
     call = node if isinstance(node, ast.Call) else None
+    is_added = call is not None and get_called_name(call) == "add_param_group"
     groups = [
         value
         for argument in (list_arguments(call) if call is not None else ())
         for source in (argument, *find_defining(text, get_dotted_name(argument)))
-        if isinstance(source, ast.List)
-        for value in source.elts
-        if isinstance(value, ast.Dict)
+        for value in (source.elts if isinstance(source, ast.List) else [source])
+        if isinstance(value, ast.Dict) and (is_added or value is not source)
     ]
     held = [
         value
@@ -155,14 +155,7 @@ def _explain_whole_and_part(text: SourceText, node: ast.AST) -> Explanation | No
         for key, value in zip(group.keys, group.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == "params"
     ]
-    if call is not None and get_called_name(call) == "add_param_group":
-        held += [
-            value
-            for group in list_arguments(call)
-            if isinstance(group, ast.Dict)
-            for key, value in zip(group.keys, group.values, strict=True)
-            if isinstance(key, ast.Constant) and key.value == "params"
-        ]
+    if is_added and call is not None:
         held += _list_first_arguments(text, call)
     owners = [
         (get_dotted_name(inner.func.value), value)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from shapewright.findings.faults import raise_in_tests
+from shapewright.findings.finding import Finding
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span, is_installed
@@ -97,6 +98,14 @@ class Program:
         if node is None or not isinstance(node[1], ast.Call):
             return None
         return node[0], node[1]
+
+    def iter_calls(self, finding: Finding) -> Iterator[tuple[SourceText, ast.Call]]:
+        """Yield the calls at the place of a finding, and then at its related places."""
+        for span in (finding.span, *(related.span for related in finding.related)):
+            place = self.node(span)
+            for node in ast.walk(place[1]) if place is not None else ():
+                if place is not None and isinstance(node, ast.Call):
+                    yield place[0], node
 
     def op_at(self, span: Span | None, module: str = "") -> Op | None:
         """Return the first op at a span, of a module if it has calls there, or None."""

@@ -164,13 +164,21 @@ def _check_list(
             (text.span(node), f"`{text.written(node)}` for each batch"),
         )
     elif len(set(sizes)) > 1 and not is_training(loop.moment):
-        yield build_finding(
-            MEAN_OF_MEANS,
-            f"`{total}` holds accuracies, one for each batch: the last batch of"
-            f" {sizes[-1]} counts as much as one of {sizes[0]}",
-            text.span(place),
-            (text.span(node), f"`{text.written(node)}` for each batch"),
-        )
+        yield _report_list(loop, node, total, place)
+
+
+def _report_list(
+    loop: StoryLoop, node: ast.stmt, total: str, place: ast.expr
+) -> Finding:
+    """Return the finding on the mean of a list of accuracies of unequal batches."""
+    text, sizes = loop.text, _get_batch_sizes(loop)
+    return build_finding(
+        MEAN_OF_MEANS,
+        f"`{total}` holds accuracies, one for each batch: the last batch of"
+        f" {sizes[-1]} counts as much as one of {sizes[0]}",
+        text.span(place),
+        (text.span(node), f"`{text.written(node)}` for each batch"),
+    )
 
 
 def _check_entries(
@@ -184,13 +192,7 @@ def _check_entries(
     for value in iter_entries(text, loop.node, added):
         accuracy = _read_accuracy(text, loop.node, value)
         if accuracy is not None and (accuracy.kind == "mean" or accuracy.divisor):
-            yield build_finding(
-                MEAN_OF_MEANS,
-                f"`{total}` holds accuracies, one for each batch: the last batch of"
-                f" {sizes[-1]} counts as much as one of {sizes[0]}",
-                text.span(place),
-                (text.span(node), f"`{text.written(node)}` for each batch"),
-            )
+            yield _report_list(loop, node, total, place)
             return
 
 

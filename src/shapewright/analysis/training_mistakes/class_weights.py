@@ -89,19 +89,23 @@ def _strip_casts(node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Call) and _is_bounded(node):
             node = node.args[0]
         elif isinstance(node, ast.Call) and get_called_name(node) in CASTS:
-            owner = get_receiver(node)
-            is_function = owner is None or (
-                isinstance(owner, ast.Name) and owner.id in ("torch", "np", "numpy")
-            )
-            if is_function and not node.args:
+            inner = _get_operand(node)
+            if inner is None:
                 return node
-            inner = node.args[0] if is_function else owner
-            assert inner is not None
             node = inner
         elif isinstance(node, ast.Attribute) and node.attr == "values":
             node = node.value
         else:
             return node
+
+
+def _get_operand(call: ast.Call) -> ast.expr | None:
+    """Return `x` of `x.sum()` and of `torch.sum(x)`, or None."""
+    owner = get_receiver(call)
+    is_module = isinstance(owner, ast.Name) and owner.id in ("torch", "np", "numpy")
+    if owner is not None and not is_module:
+        return owner
+    return call.args[0] if call.args else None
 
 
 def _is_bounded(node: ast.Call) -> bool:
@@ -177,11 +181,7 @@ def _find_role_of_call(text: SourceText, node: ast.expr) -> str:
         return "all"
     if not isinstance(node, ast.Call) or get_called_name(node) not in SUMS:
         return ""
-    owner = get_receiver(node)
-    is_function = owner is None or (
-        isinstance(owner, ast.Name) and owner.id in ("torch", "np", "numpy")
-    )
-    summed = (node.args[0] if node.args else None) if is_function else owner
+    summed = _get_operand(node)
     return _find_role_of_elements(text, summed) if summed is not None else ""
 
 
