@@ -10,20 +10,12 @@ from shapewright.analysis.batch_values import (
     find_unread_values,
     find_whole_batch,
 )
-from shapewright.analysis.called_containers import find_called_container
-from shapewright.analysis.closures import find_missing_closure
-from shapewright.analysis.complex_losses import find_complex_loss
-from shapewright.analysis.detector_boxes import find_boxes_of_sizes
-from shapewright.analysis.empty_data_sets import find_empty_data_set
-from shapewright.analysis.initializers import find_refused_initializer
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import (
     find_late_attribute,
     find_overwritten_attribute,
 )
-from shapewright.analysis.library_arguments import find_library_argument
 from shapewright.analysis.library_settings import find_missing_setting
-from shapewright.analysis.missing_groups import find_missing_group
 from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
 from shapewright.analysis.misspelt_methods import find_misspelt_method
@@ -39,20 +31,30 @@ from shapewright.analysis.parameter_groups import (
     find_repeated_parameters,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.pruned_parameters import find_unpruned_parameter
-from shapewright.analysis.recomputed_parts import find_reentrant_checkpoint
-from shapewright.analysis.refused_arrays import find_refused_array
-from shapewright.analysis.refused_choices import find_refused_choice
-from shapewright.analysis.registered_names import find_registered_name
-from shapewright.analysis.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.called_containers import find_called_container
+from shapewright.analysis.refused_calls.closures import find_missing_closure
+from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
+from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_sizes
+from shapewright.analysis.refused_calls.empty_data_sets import find_empty_data_set
+from shapewright.analysis.refused_calls.initializers import find_refused_initializer
+from shapewright.analysis.refused_calls.library_arguments import find_library_argument
+from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
+from shapewright.analysis.refused_calls.recomputed_parts import (
+    find_reentrant_checkpoint,
+)
+from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
+from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
+from shapewright.analysis.refused_calls.registered_names import find_registered_name
+from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
+from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
+from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
-from shapewright.analysis.split_lengths import find_split_lengths
 from shapewright.analysis.text_labels import find_text_labels
-from shapewright.analysis.transform_inputs import find_transform_input
 from shapewright.analysis.transform_orders import find_transform_order
-from shapewright.analysis.truth_values import find_ambiguous_truth
 from shapewright.analysis.wrapped_data import find_wrapped_data
 from shapewright.analysis.wrapped_modules import find_wrapped_module
 from shapewright.findings.finding import Explanation, Finding

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
-from shapewright.analysis.recomputed_parts import find_checkpoint_of
+from shapewright.analysis.refused_calls.recomputed_parts import find_checkpoint_of
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
     SourceText,

@@ -19,7 +19,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.recomputed_parts import FLAG, suggest_other_kind
+from shapewright.analysis.refused_calls.recomputed_parts import FLAG, suggest_other_kind
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
