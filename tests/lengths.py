@@ -102,66 +102,24 @@ PARTS = {
 }
 """Tests with many cases: the first and one of so many are in `make test`."""
 
+FOLDERS = {"rehearsing": 10, "checking/hazards": 8}
+"""Folders of programs of one kind: so is each file there that `FILES` does not name."""
+
 FILES = {
-    "rehearsing/test_sizes_of_examples.py": 6,
-    "rehearsing/test_unused_parameters.py": 6,
-    "rehearsing/test_usual_silent_mistakes.py": 6,
-    "rehearsing/test_loss_graphs.py": 6,
-    "rehearsing/test_first_mistakes.py": 6,
-    "rehearsing/test_library_mistakes.py": 6,
-    "rehearsing/test_other_dims.py": 6,
     "rehearsing/test_other_settings.py": 60,
     "rehearsing/test_errors_in_settings.py": 12,
-    "rehearsing/test_inverted_padding.py": 6,
-    "rehearsing/test_sampler_epochs.py": 6,
-    "rehearsing/test_built_otherwise.py": 8,
-    "rehearsing/test_curved_means.py": 6,
-    "rehearsing/test_float_masks.py": 10,
-    "rehearsing/test_layer_sizes.py": 8,
-    "rehearsing/test_padded_steps.py": 8,
-    "rehearsing/test_accumulated_gradients.py": 8,
-    "rehearsing/test_meant_edits.py": 6,
     "rehearsing/test_made_elsewhere.py": 12,
-    "rehearsing/test_values_of_data.py": 10,
-    "rehearsing/test_usual_mistakes.py": 8,
-    "rehearsing/test_called_containers.py": 6,
-    "rehearsing/test_class_weights.py": 6,
-    "rehearsing/test_closures.py": 6,
-    "rehearsing/test_early_stopping.py": 6,
-    "rehearsing/test_exchanged_dims.py": 6,
-    "rehearsing/test_fewer_largest.py": 6,
-    "rehearsing/test_guidance.py": 6,
-    "rehearsing/test_initializers.py": 6,
-    "rehearsing/test_pruned_parameters.py": 6,
-    "rehearsing/test_recomputed_parts.py": 6,
-    "rehearsing/test_refused_choices.py": 6,
-    "rehearsing/test_refused_layers.py": 6,
-    "rehearsing/test_refused_layouts.py": 6,
-    "rehearsing/test_registered_names.py": 6,
-    "rehearsing/test_samples_and_order.py": 6,
-    "rehearsing/test_split_lengths.py": 6,
-    "rehearsing/test_table_labels.py": 6,
-    "rehearsing/test_transform_inputs.py": 6,
-    "checking/hazards/test_inclusive_products.py": 6,
-    "checking/hazards/test_parametrized_weights.py": 6,
-    "checking/hazards/test_risk_sets.py": 6,
     "capture/test_recurrent_layers.py": 3,
     "capture/test_representatives.py": 3,
     "capture/test_scalars_given_as_tensors.py": 3,
     "capture/test_waiting_loops.py": 3,
-    "checking/hazards/test_loss_inputs.py": 6,
-    "checking/hazards/test_model_outputs.py": 8,
-    "checking/hazards/test_outer_broadcast.py": 8,
     "checking/test_einops_errors.py": 6,
     "checking/test_fitting_sizes.py": 3,
     "checking/test_names_in_fixes.py": 6,
     "capture/test_dtypes_below_autograd.py": 2,
     "capture/test_nested_tensors.py": 2,
-    "checking/hazards/test_switches.py": 10,
     "checking/test_definitions.py": 4,
     "faces/test_explain_line.py": 2,
-    "rehearsing/test_claimed_devices.py": 4,
-    "rehearsing/test_command.py": 8,
     "faces/test_bad_input.py": 6,
     "files/test_commands.py": 3,
     "house/test_imports.py": 2,
@@ -169,18 +127,13 @@ FILES = {
     "memory/test_macs.py": 2,
     "memory/test_device_files.py": 3,
     "memory/test_quick_kernels.py": 2,
-    "rehearsing/test_hanging.py": 4,
-    "rehearsing/test_scalers.py": 4,
     "capture/test_formats.py": 3,
     "checking/test_findings_in_letters.py": 6,
-    "rehearsing/test_outer_losses.py": 6,
-    "rehearsing/test_updates_by_hand.py": 6,
     "solving/test_edges.py": 2,
     "bugs/test_labels.py": 5,
     "capture/test_beside.py": 5,
     "capture/test_known_indices.py": 5,
     "capture/test_model_is_theirs.py": 3,
-    "checking/hazards/test_one_sample.py": 10,
     "checking/test_check_command.py": 6,
     "checking/test_fixes.py": 10,
     "checking/test_several_on_a_line.py": 10,
@@ -189,32 +142,7 @@ FILES = {
     "explaining/test_faces.py": 3,
     "explaining/test_nothing_changes.py": 3,
     "guards/test_numbers.py": 5,
-    "rehearsing/test_counts.py": 10,
-    "rehearsing/test_devices.py": 10,
-    "rehearsing/test_device_meshes.py": 8,
-    "rehearsing/test_evaluation_modes.py": 10,
-    "rehearsing/test_absent_data_sets.py": 6,
-    "rehearsing/test_checkpoints.py": 8,
-    "rehearsing/test_clipping.py": 8,
-    "rehearsing/test_autograd_errors.py": 10,
-    "rehearsing/test_fixes_that_only_fit.py": 8,
-    "rehearsing/test_padded_sequences.py": 10,
-    "rehearsing/test_means.py": 10,
-    "rehearsing/test_upsampled_sizes.py": 10,
-    "rehearsing/test_loose_loads.py": 10,
-    "rehearsing/test_left_out.py": 10,
-    "rehearsing/test_gradient_shapes.py": 6,
-    "rehearsing/test_definitions.py": 10,
-    "rehearsing/test_live_loops.py": 6,
-    "rehearsing/test_long_loops.py": 6,
-    "rehearsing/test_growing.py": 6,
-    "rehearsing/test_collated_lists.py": 8,
-    "rehearsing/test_unread_counts.py": 8,
-    "rehearsing/test_kernel_stand_ins.py": 6,
-    "rehearsing/test_loss_shapes.py": 8,
     "checking/test_state_dicts.py": 8,
-    "rehearsing/test_frozen_flags.py": 8,
-    "checking/hazards/test_view_mixes_dims.py": 8,
     "guards/test_idioms.py": 3,
     "faces/test_progress.py": 3,
     "checking/test_chosen_inputs.py": 8,
@@ -223,53 +151,11 @@ FILES = {
     "guards/test_models.py": 3,
     "memory/test_what_if.py": 6,
     "memory/test_real_allocations.py": 3,
-    "rehearsing/test_carried_states.py": 8,
-    "rehearsing/test_causal_masks.py": 8,
     "checking/test_lost_dims.py": 8,
     "memory/test_unknown_memory.py": 4,
-    "rehearsing/test_saved_models.py": 8,
-    "rehearsing/test_losses_of_decisions.py": 10,
-    "rehearsing/test_what_fixes_keep.py": 8,
     "memory/test_device_kernels.py": 3,
     "memory/test_records.py": 3,
     "memory/test_rehearsed_memory.py": 3,
-    "rehearsing/test_absent_data.py": 6,
-    "rehearsing/test_absent_packages.py": 8,
-    "rehearsing/test_allowed_classes.py": 6,
-    "rehearsing/test_iterated_data_sets.py": 8,
-    "rehearsing/test_penalties.py": 10,
-    "rehearsing/test_silent_optimizers.py": 6,
-    "rehearsing/test_silent_states.py": 8,
-    "rehearsing/test_states.py": 8,
-    "rehearsing/test_averages_of_weights.py": 8,
-    "rehearsing/test_orders_of_data.py": 8,
-    "rehearsing/test_repeated_seeds.py": 8,
-    "rehearsing/test_own_statistics.py": 8,
-    "rehearsing/test_kept_statistics.py": 8,
-    "rehearsing/test_padding_of_vocabularies.py": 8,
-    "rehearsing/test_data_sets.py": 8,
-    "rehearsing/test_dropped_results.py": 8,
-    "rehearsing/test_flattened_channels.py": 8,
-    "rehearsing/test_flex_attention.py": 8,
-    "rehearsing/test_kept_graphs.py": 8,
-    "rehearsing/test_loss_scales.py": 10,
-    "rehearsing/test_loss_targets.py": 10,
-    "rehearsing/test_model_copies.py": 8,
-    "rehearsing/test_noise_scales.py": 8,
-    "rehearsing/test_silent_mistakes.py": 10,
-    "rehearsing/test_norm_statistics.py": 10,
-    "rehearsing/test_pages_of_losses.py": 8,
-    "rehearsing/test_policy_losses.py": 10,
-    "rehearsing/test_repeated_layers.py": 8,
-    "rehearsing/test_row_indices.py": 8,
-    "rehearsing/test_schedules.py": 8,
-    "rehearsing/test_scores_and_labels.py": 8,
-    "rehearsing/test_self_similarities.py": 8,
-    "rehearsing/test_separate_draws.py": 8,
-    "rehearsing/test_target_values.py": 10,
-    "rehearsing/test_weak_masks.py": 8,
-    "rehearsing/test_wrapped_differences.py": 8,
-    "rehearsing/test_written_items.py": 8,
     "inputs/test_stated_inputs.py": 6,
     "faces/test_projects.py": 6,
     "faces/test_shared_options.py": 6,
@@ -279,21 +165,13 @@ FILES = {
     "capture/test_fast_paths.py": 2,
     "faces/test_trace_command.py": 2,
     "faces/test_result_files.py": 3,
-    "rehearsing/test_fixes.py": 5,
-    "rehearsing/test_function.py": 10,
-    "rehearsing/test_gradients.py": 10,
-    "rehearsing/test_libraries.py": 10,
-    "rehearsing/test_pages.py": 6,
-    "rehearsing/test_periods.py": 10,
-    "rehearsing/test_process_groups.py": 10,
-    "rehearsing/test_story.py": 10,
     "solve/test_labels.py": 5,
     "solving/test_deriving.py": 5,
     "solving/test_proving.py": 6,
     "solving/test_solve.py": 6,
 }
 """Files of many programs of one kind: one test of so many is in `make test`, and of the
-others every third one in `make test-all`, the rest in `make zoo`."""
+others every fifth one in `make test-all`, the rest in `make zoo`."""
 
 ZOO = {
     "house/test_snippets.py::test_snippets_print_what_the_page_says": 2,
@@ -459,14 +337,17 @@ def mark_long(items: Iterable[pytest.Item]) -> None:
 
 
 def is_left_to_zoo(name: str, case: str) -> bool:
-    """Whether a case is one of two in three of a file of programs of one kind; a
+    """Whether a case is one of four in five of a file of programs of one kind; a
     test without cases is none.
     """
-    file = name.partition("::")[0]
-    if not case:
-        return False
+    share = get_share(name.partition("::")[0])
     number = crc32(f"{name}[{case}]".encode())
-    return FILES.get(file, 0) > 2 and number // FILES[file] % 3 != 0
+    return bool(case) and share > 2 and number // share % 5 != 0
+
+
+def get_share(file: str) -> int:
+    """Of how many tests of a file one is in `make test`."""
+    return FILES.get(file) or FOLDERS.get(file.rpartition("/")[0], 1)
 
 
 def is_long(name: str, case: str, first: bool) -> bool:
@@ -475,7 +356,7 @@ def is_long(name: str, case: str, first: bool) -> bool:
         return True
     if name == PAGES:
         return case.startswith(LONG_PAGES)
-    file = name.partition("::")[0]
-    if file in FILES and crc32(f"{name}[{case}]".encode()) % FILES[file] != 0:
+    share = get_share(name.partition("::")[0])
+    if crc32(f"{name}[{case}]".encode()) % share != 0:
         return True
     return name in PARTS and not first and crc32(case.encode()) % PARTS[name] != 0
