@@ -607,3 +607,12 @@ def gradients_per_sample(x: Tensor) -> Any:
         return functional_call(layer, state, (row,)).pow(2).sum()
 
     return vmap(grad(loss), in_dims=(None, 0))(state, x)
+
+
+@program(of(3, 6))
+def gradients_with_tensors_of_their_own(w: Tensor) -> Any:
+    def f(w: Tensor) -> Tensor:
+        y = torch.ones(4, 6) @ w.T + torch.tensor([1.0, 2.0, 3.0])
+        return torch.where(y > 0, y, torch.tensor(0.0)).sum()
+
+    return grad(f)(w), vmap(lambda row: row * torch.arange(6.0))(w), jacrev(f)(w)

@@ -81,6 +81,25 @@ def test_a_step_of_an_optimizer_loads_no_dynamo() -> None:
     assert "torch._dynamo" not in imported(TRAINING)
 
 
+RECOMPUTED = """
+import torch
+import torch.utils.checkpoint
+import shapewright as sw
+
+def train():
+    net = torch.nn.Linear(6, 3)
+    y = torch.utils.checkpoint.checkpoint(net, torch.rand(4, 6), use_reentrant=False)
+    y.sum().backward()
+    torch.func.grad(lambda w: (torch.rand(4, 6) @ w.T).sum())(net.weight.detach())
+
+assert sw.trace(train).complete
+"""
+
+
+def test_a_checkpoint_and_a_function_of_gradients_load_no_dynamo() -> None:
+    assert "torch._dynamo" not in imported(RECOMPUTED)
+
+
 TRAINS = """
 import torch, torch.nn as nn
 import shapewright as sw

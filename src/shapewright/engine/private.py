@@ -407,7 +407,7 @@ def import_compiler() -> None:
     module = sys.modules.get("torch._dynamo")
     if isinstance(module, _StandIn):
         vars(torch).pop("_dynamo", None)
-        module.config  # noqa: B018  # any use
+        module.__path__  # noqa: B018  # any use
 
 
 class _StandIn(types.ModuleType):
@@ -427,6 +427,8 @@ class _StandIn(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__file__":  # inspect asks every module; that is no use of it
             raise AttributeError(name)
+        if name in ANSWERS and sys.modules.get(self.__name__) is self:
+            return _StandInPart(self, name)
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
             with ExitStack() as stack:
@@ -435,6 +437,32 @@ class _StandIn(types.ModuleType):
                     stack.enter_context(unpatched())
                 importlib.import_module(self.__name__)
         return getattr(importlib.import_module(self.__name__), name)
+
+
+class _StandInPart:
+    """A part of `torch._dynamo` with the answers that torch asks for while nothing is
+    compiled, as `checkpoint` and `torch.func.grad` do at each call.
+    """
+
+    def __init__(self, compiler: _StandIn, name: str) -> None:
+        vars(self).update(ANSWERS[name], _compiler=compiler, _name=name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(self._import_all(), self._name), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(getattr(self._import_all(), self._name), name, value)
+
+    def _import_all(self) -> Any:
+        self._compiler.__path__  # noqa: B018  # imports the module
+        return sys.modules["torch._dynamo"]
+
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "config": {"error_on_nested_fx_trace": True},
+    "compiled_autograd": {"_disable": nullcontext},
+}
+"""What these parts of `torch._dynamo` answer without being imported."""
 
 
 class _DeviceContext:

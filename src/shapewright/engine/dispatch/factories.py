@@ -26,6 +26,7 @@ from shapewright.engine.identity import (
     is_whole,
 )
 from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.private import is_transformed
 from shapewright.engine.values import unknown_lengths
 from shapewright.engine.values.data_values import describe_data
 from shapewright.operators.facts import operators_with
@@ -103,6 +104,8 @@ def create_known(
     assumed = "a random draw" if name in plan_tables.RANDOM else None
     if not isinstance(out, torch.Tensor):
         return out
+    if is_transformed(out) and out.is_floating_point():
+        out = out.to("meta")  # in its graph no device may mix
     is_data = name in plan_tables.DATA and not infos
     values = describe_data(engine, out) if is_data else None
     result = record_results(
