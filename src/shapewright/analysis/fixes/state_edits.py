@@ -17,7 +17,7 @@ from shapewright.analysis.fixes.created_tensors import (
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import write_after
-from shapewright.analysis.fixes.suspect_lines import write_size
+from shapewright.analysis.fixes.suspect_lines import iter_named_facts, write_size
 from shapewright.analysis.makers import iter_first_makers, iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
@@ -292,9 +292,23 @@ def _find_passed_batch(
         arguments |= {word.arg: word.value for word in call.keywords if word.arg}
         value = arguments.get(name.id)
         if value is not None and state.shape[others[0]] > 0:
-            new = write_size(program, failure, text, call, wanted[others[0]])
+            new = _write_batch(program, failure, text, call, wanted[others[0]])
             return replace_argument(text, call, name.id, value, new)
     return None
+
+
+def _write_batch(
+    program: Program, failure: Failure, text: SourceText, node: ast.expr, size: int
+) -> str:
+    """Write a batch size as that of the sequences that a recurrent layer gets, if they
+    have a name in scope, or else as any size.
+    """
+    op = program.trace.ops[failure.op]
+    for name, fact in iter_named_facts(program, op, text, node).items():
+        dims = [dim for dim in range(2) if fact.shape[dim : dim + 1] == (size,)]
+        if fact.tensor == op.inputs[0].tensor and len(dims) == 1:
+            return f"{name}.size({dims[0]})"
+    return write_size(program, failure, text, node, size)
 
 
 def suggest_repeated_state(program: Program, failure: Failure) -> Iterator[Fix]:

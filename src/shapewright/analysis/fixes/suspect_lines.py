@@ -183,10 +183,10 @@ def iter_named_facts(
     """Return the tensors that names in the function around a node refer to at its
     line.
     """
+    named_facts = _collect_passed_facts(program, op, text, node)
     scope = text.around(node, *FUNCTIONS)
     if scope is None:
-        return {}
-    named_facts: dict[str, Fact] = {}
+        return named_facts
     call, layer = program.call_of(op), program.layer(op)
     if layer is not None and layer.parent is not None:
         call = program.trace.calls[layer.parent]
@@ -224,6 +224,41 @@ def iter_named_facts(
                 if fact is not None:
                     named_facts[target.id] = fact
     return named_facts
+
+
+def _collect_passed_facts(
+    program: Program, op: Op, text: SourceText, node: ast.expr
+) -> dict[str, Fact]:
+    """Return the tensors of names that a call below a node passes on to the module in
+    which an op runs, if nothing between the two sets them anew: `x` of
+    `model(x, hidden)`.
+    """
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    passed: dict[str, Fact] = {}
+    call = program.call_of(op)
+    while call is not None and scope is not None:
+        place = program.call_at(call.span)
+        if place is not None and place[0] is text and node.lineno < place[1].lineno:
+            around = text.around(place[1], *FUNCTIONS) or text.tree
+            values = zip(place[1].args, call.inputs[0], strict=False)
+            for argument, value in values if around is scope else ():
+                if isinstance(argument, ast.Name) and isinstance(value, Fact):
+                    lines = _collect_setting_lines(scope, argument.id)
+                    if not lines & {*range(node.lineno, place[1].lineno + 1)}:
+                        passed[argument.id] = value
+        call = program.trace.calls[call.parent] if call.parent is not None else None
+    return passed
+
+
+def _collect_setting_lines(scope: ast.AST, name: str) -> set[int]:
+    """Return the lines of a function, or of a file, on which a name is set."""
+    return {
+        part.lineno
+        for part in ast.walk(scope)
+        if isinstance(part, ast.Name)
+        and part.id == name
+        and isinstance(part.ctx, ast.Store)
+    }
 
 
 def _find_call_result(
