@@ -146,3 +146,24 @@ def suggest_exponential(
     scale = get_scale(node) if isinstance(node, ast.Call) else None
     if scale is not None:
         yield append_method(text, scale, ".exp()")
+
+
+def suggest_unchanged_draw(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `dist.log_prob(raw)` for an action that was `tanh(raw)`, if the draw has
+    a name.
+    """
+    if not isinstance(node, ast.Call) or not node.args or not finding.related:
+        return
+    line = finding.related[0].span.line
+    for statement in text.nodes:
+        if not isinstance(statement, ast.Assign) or statement.lineno != line:
+            continue
+        name = statement.targets[0]
+        if isinstance(name, ast.Name | ast.Attribute) and isinstance(
+            statement.value, ast.Call
+        ):
+            new = text.written(name)
+            call = f"{text.written(node.func)}({new})"
+            yield Fix("fits", f"`{call}`", (Edit(text.span(node.args[0]), new),))

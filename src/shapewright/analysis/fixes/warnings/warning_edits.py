@@ -169,6 +169,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_limited_value,
     suggest_other_sign,
     suggest_scaled_pixels,
+    suggest_unchanged_draw,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.state_dicts import suggest_renamed_keys
@@ -181,6 +182,7 @@ from shapewright.findings.codes import (
     BOX_FORMAT,
     BUILT_IN_FORWARD,
     CENTRED_AXIS,
+    CHANGED_DRAW,
     CLASS_WEIGHTS_INVERTED,
     CLASSES_BY_TEXT,
     CLIPPED_AFTER_STEP,
@@ -423,6 +425,7 @@ WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
     NOT_IN_OPTIMIZER: suggest_registration,

@@ -1,0 +1,130 @@
+"""Find draws of a distribution whose probability is asked after they were changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from math import isfinite
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import CHANGED_DRAW, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import values_of
+from shapewright.program.assigned_values import find_last_value
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import is_installed
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+)
+
+DRAWS = frozenset({"sample", "rsample"})
+CURVES = frozenset(
+    name for name, limits in values_of("gives_range").items() if isfinite(sum(limits))
+)
+"""Functions whose results lie between two numbers."""
+STEPS = 5
+"""Assignments between a draw and the question."""
+MOVES = (ast.Mult, ast.Add, ast.Sub, ast.Div)
+NAMES_OF_TRANSFORMED = ("Transformed", "Squashed", "Tanh")
+
+
+@looks_for(CHANGED_DRAW)
+def find_changed_draws(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `dist.log_prob(action)` of an action that is `tanh(dist.rsample())`."""
+    for file in scene.program.trace.sources:
+        text = None if is_installed(file) else scene.program.text(file)
+        for node in text.nodes if text is not None else ():
+            if text is None or not isinstance(node, ast.Call):
+                continue
+            change = _find_change(text, node)
+            if change is None:
+                continue
+            changed, draw = change
+            name = get_dotted_name(node.func.value)  # type: ignore[attr-defined]
+            yield build_finding(
+                CHANGED_DRAW,
+                f"`{name}` is asked how likely `{text.written(node.args[0])}` is, which"
+                f" it did not draw: `{text.line_of(changed)}` changes its draw, so the"
+                " probability is that of another one",
+                text.span(node),
+                (text.span(draw), "this is what was drawn"),
+            )
+
+
+def _find_change(text: SourceText, node: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    """Return the expression that changes a draw before `log_prob` is asked of it, and
+    that of the draw, or None.
+    """
+    if get_called_name(node) != "log_prob" or len(node.args) != 1:
+        return None
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    name = get_dotted_name(owner) if owner is not None else ""
+    built = find_last_value(text, owner, node.lineno) if name and owner else None
+    if isinstance(built, ast.Call) and any(
+        part in get_called_name(built) for part in NAMES_OF_TRANSFORMED
+    ):
+        return None
+    value: ast.expr | None = node.args[0]
+    changed: ast.expr | None = None
+    for _ in range(STEPS):
+        if isinstance(value, ast.Name | ast.Attribute) and get_dotted_name(value):
+            value = find_last_value(text, value, value.lineno)
+        if value is None:
+            return None
+        if _is_draw(value, name):
+            return (changed, value) if changed is not None else None
+        inner = _get_unchanged(value)
+        if inner is None:
+            return None
+        changed, value = value, inner
+    return None
+
+
+def _is_draw(value: ast.expr, name: str) -> bool:
+    """Return whether an expression draws from a distribution of a name."""
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in DRAWS
+        and get_dotted_name(value.func.value) == name != ""
+    )
+
+
+def _get_unchanged(value: ast.expr) -> ast.expr | None:
+    """Return what a squashing call, or an expression with numbers and names of
+    constants, is given, or None.
+    """
+    if isinstance(value, ast.Call):
+        if get_called_name(value) not in CURVES:
+            return None
+        if value.args or not isinstance(value.func, ast.Attribute):
+            return next(iter(value.args), None)
+        return value.func.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, MOVES):
+        return None
+    sides = [part for part in (value.left, value.right) if not _is_constant(part)]
+    return sides[0] if len(sides) == 1 else None
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Return whether an expression is a number, or is named as a constant."""
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
+    return all(
+        isinstance(part, ast.Constant | ast.BinOp | ast.UnaryOp)
+        or (isinstance(part, ast.Name) and part.id.isupper())
+        or (isinstance(part, ast.Attribute) and _is_limit(part.attr))
+        or (isinstance(part, ast.Name) and _is_limit(part.id))
+        for part in parts
+    )
+
+
+def _is_limit(name: str) -> bool:
+    """Return whether a name says that it scales or shifts actions."""
+    return any(
+        word in name.lower()
+        for word in ("scale", "bias", "limit", "max", "bound", "high", "low")
+    )

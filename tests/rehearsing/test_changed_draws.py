@@ -1,0 +1,113 @@
+"""Probabilities that are asked of squashed or scaled draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.distributions import Beta, Normal, TransformedDistribution
+from torch.distributions.transforms import TanhTransform
+
+MAX_ACTION = 2.0
+actor = nn.Linear(6, 2)
+state = torch.randn(8, 6)
+mean = actor(state)
+std = torch.ones_like(mean)
+
+
+"""
+WRONG = {
+    "tanh": (
+        "dist = Normal(mean, std)\n"
+        "raw = dist.rsample()\n"
+        "action = torch.tanh(raw)\n"
+        "logp = dist.log_prob(action).sum(-1)",
+        "`dist.log_prob(raw)`",
+    ),
+    "in a class, with a correction": (
+        "class Policy(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.net = actor\n\n"
+        "    def sample(self, s):\n"
+        "        mu = self.net(s)\n"
+        "        policy = torch.distributions.Normal(mu, 1.0)\n"
+        "        z = policy.rsample()\n"
+        "        a = z.tanh() * MAX_ACTION\n"
+        "        logp = policy.log_prob(a) - torch.log(1 - a.pow(2) + 1e-6)\n"
+        "        return a, logp.sum(1)\n\n"
+        "Policy().sample(state)",
+        "`policy.log_prob(z)`",
+    ),
+    "scaled": (
+        "dist = Beta(F.softplus(mean) + 1, F.softplus(mean) + 1)\n"
+        "u = dist.sample()\n"
+        "action = 2 * u - 1\n"
+        "logp = dist.log_prob(action)",
+        "`dist.log_prob(u)`",
+    ),
+    "without a name": (
+        "dist = Normal(mean, std)\n"
+        "action = torch.sigmoid(dist.sample())\n"
+        "logp = dist.log_prob(action)",
+        "",
+    ),
+}
+RIGHT = {
+    "as drawn": (
+        "dist = Normal(mean, std)\n"
+        "raw = dist.rsample()\n"
+        "action = torch.tanh(raw)\n"
+        "logp = dist.log_prob(raw) - torch.log(1 - action.pow(2) + 1e-6)"
+    ),
+    "transformed": (
+        "dist = TransformedDistribution(Normal(mean, std), [TanhTransform()])\n"
+        "a = dist.rsample()\n"
+        "logp = dist.log_prob(a)"
+    ),
+    "limited": (
+        "dist = Normal(mean, std)\n"
+        "a = dist.sample().clamp(-1, 1)\n"
+        "logp = dist.log_prob(a)"
+    ),
+    "of another distribution": (
+        "prior = Normal(torch.zeros(8, 2), torch.ones(8, 2))\n"
+        "dist = Normal(mean, std)\n"
+        "z = torch.tanh(dist.rsample())\n"
+        "logp = prior.log_prob(z)"
+    ),
+    "scaled back": (
+        "dist = Normal(mean, std)\n"
+        "raw = dist.sample()\n"
+        "action = torch.tanh(raw)\n"
+        "logp = dist.log_prob(torch.atanh(action))"
+    ),
+    "standardized by hand": (
+        "dist = Normal(torch.zeros(8, 2), torch.ones(8, 2))\n"
+        "eps = dist.sample()\n"
+        "logp = Normal(mean, std).log_prob(mean + std * eps)"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_changed_draw_is_found(tmp_path: Path, name: str) -> None:
+    body, edit = WRONG[name]
+    finding = next(
+        f for f in rehearsed(tmp_path, SCRIPT + body).findings
+        if f.code == "changed-draw"
+    )  # fmt: skip
+    assert [fix.message for fix in finding.fixes] == ([edit] if edit else [])
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_said_of_a_right_one(tmp_path: Path, name: str) -> None:
+    findings = rehearsed(tmp_path, SCRIPT + RIGHT[name]).findings
+    assert "changed-draw" not in {f.code for f in findings}
