@@ -64,3 +64,49 @@ def test_the_embedding_gets_the_rows_of_the_tokenizer(
     report = rehearsed(tmp_path, TEXT.format(lines=lines))
     finding = next(f for f in report.findings if f.severity == "error")
     assert next(f.message for f in finding.fixes if f.checked) == fix
+
+
+SHIFTED = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+PAD = 0
+
+
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(20, 8, padding_idx=PAD)
+        self.out = nn.Linear(8, 20)
+
+    def forward(self, ids):
+        return self.out(self.emb(ids))
+
+
+rows = [torch.tensor([3, 4, 5, 6]), torch.tensor([7, 8])]
+labels = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-100)
+net = Decoder()
+{call}
+loss = F.cross_entropy(scores.flatten(0, 1), labels[:, 1:].flatten())
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "new"),
+    [
+        (
+            "scores = net(labels[:, :-1])",
+            "`ids.masked_fill(ids == -100, PAD)`",
+        ),
+        (
+            "tokens = labels[:, :-1]\nscores = net.out(net.emb(tokens))",
+            "`tokens.masked_fill(tokens == -100, PAD)`",
+        ),
+    ],
+)
+def test_ignored_labels_are_no_tokens(call: str, new: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SHIFTED.format(call=call))
+    (finding,) = [f for f in report.findings if f.severity == "error"]
+    assert finding.fixes[0].message == new

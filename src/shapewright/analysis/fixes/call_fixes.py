@@ -106,6 +106,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
     suggest_squeezed_items,
 )
+from shapewright.analysis.fixes.token_edits import suggest_padding_for_ignored
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
     suggest_fitting_output_padding,
@@ -306,6 +307,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("lengths", 0.7, lengths)
     weights = suggest_ones_as_outputs(program, failure)
     yield from iter_options("outputs", 0.7, weights)
+    filled = suggest_padding_for_ignored(program, failure)
+    yield from iter_options("filled", 0.75, filled)
     gathered = suggest_index_for_all(program, failure)
     yield from iter_options("gathered", 0.7, gathered)
     shifted = suggest_labels_from_0(program, failure)

@@ -38,7 +38,7 @@ def fix_table(program: Program, failure: Failure) -> Iterator[Fix]:
     layer = program.layer(program.trace.ops[failure.op])
     if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
         return
-    if type(unmet.has) is int and type(unmet.needs) is int:
+    if type(unmet.has) is int and type(unmet.needs) is int and unmet.has >= 0:
         for more in range(1, 5):
             yield from change_layer_size(
                 program, layer.path, unmet.needs, unmet.has + more, ""

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
+from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 
 ADDING = ("add_tokens", "add_special_tokens")
@@ -132,3 +135,68 @@ def _find_adding(text: SourceText, beside: ast.stmt) -> tuple[str, ast.stmt] | N
         if isinstance(func, ast.Attribute) and statement in block:
             return text.written(func.value), statement
     return None
+
+
+FILLED = ("decoder_input_ids", "input_ids")
+"""Inputs of a library's model that it looks up itself, the likeliest first."""
+
+
+def suggest_padding_for_ignored(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `ids.masked_fill(ids == -100, PAD)` for the tokens that an embedding
+    reads, where they were cut from labels in which a negative number is left out.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return
+    if type(unmet.has) is not int or unmet.has >= 0 or program.layer(op) is None:
+        return
+    ignored = unmet.has
+    text_and_node = program.node(op.span)
+    found: list[tuple[SourceText, ast.expr]] = []
+    for place, fact in zip(
+        find_tensor_expressions(program, op), op.inputs, strict=False
+    ):
+        if place is not None and text_and_node is not None and "int" in fact.dtype:
+            found = [(text_and_node[0], place[0])]
+    for file in program.trace.sources if not found else ():
+        text = None if is_installed(file) else program.text(file)
+        if text is not None:
+            found += [(text, node) for node in _iter_filled(text)]
+    for text, node in found:
+        pad = _find_padding(text)
+        written = text.written(node).removesuffix(".contiguous()")
+        new = f"{written}.masked_fill({written} == {ignored}, {pad})"
+        if "\n" not in written:
+            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _iter_filled(text: SourceText) -> Iterator[ast.expr]:
+    """Yield the values of a file that are given to a model as tokens by their name."""
+    for name in FILLED:
+        for node in text.nodes:
+            if isinstance(node, ast.keyword) and node.arg == name:
+                yield node.value
+            elif isinstance(node, ast.Dict):
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant) and key.value == name:
+                        yield value
+
+
+def _find_padding(text: SourceText) -> str:
+    """Return the name of the padding token in a file, as its layers or settings are
+    given it, or as a constant is named; else 0.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.keyword) or node.arg not in PADDINGS:
+            continue
+        if isinstance(node.value, ast.Name | ast.Constant):
+            return text.written(node.value)
+    for node in text.tree.body if text.tree is not None else ():
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if "pad" in name.lower() and (evaluate_whole_number(node.value) or 0) >= 0:
+                return name
+    return "0"
+
+
+PADDINGS = ("padding_idx", "pad_token_id", "padding_value")
