@@ -112,3 +112,25 @@ def test_a_row_or_class_for_each_index_is_a_fix(
     (finding,) = rehearsed(tmp_path, SCRIPT.format(**whole)).findings
     assert edit in finding.fixes[0].message
     assert finding.fixes[0].checked
+
+
+def test_columns_of_items_that_are_stacked_are_not_mistaken(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        """\
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, Dataset
+
+        class Users(Dataset):
+            def __len__(self):
+                return 8
+            def __getitem__(self, i):
+                return torch.tensor([i + 40, i % 2, i % 5])
+
+        number, group = nn.Embedding(50, 4), nn.Embedding(2, 4)
+        for users in DataLoader(Users(), batch_size=4):
+            (number(users[:, 0]) + group(users[:, 1])).sum().backward()
+        """,
+    )
+    assert [finding.message for finding in report.findings] == []

@@ -61,10 +61,73 @@ RIGHT = (
 )
 
 
+EDITS = {"ids != 0": "`ids == 0`", "~(ids == 0)": "`ids == 0`"}
+
+BY_HAND = """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(20, 8, padding_idx=0)
+        self.q, self.k = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.out = nn.Linear(8, 3)
+
+    def attend(self, x, mask):
+        q = self.q(x).view(4, 7, 2, 4).transpose(1, 2)
+        k = self.k(x).view(4, 7, 2, 4).transpose(1, 2)
+        scores = q @ k.transpose(-2, -1) / 2
+        weights = scores.masked_fill({fill}, float("-inf")).softmax(-1)
+        return (weights @ q).transpose(1, 2).reshape(4, 7, 8)
+
+    def forward(self, ids):
+        mask = {mask}
+        return self.out(self.attend(self.embed(ids), mask[:, None, None])[:, 0])
+
+
+model = Reader()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+ids = torch.randint(1, 20, (4, 7))
+for row, length in enumerate([7, 5, 3, 2]):
+    ids[row, length:] = 0
+for _ in range(2):
+    optimizer.zero_grad()
+    F.cross_entropy(model(ids), torch.tensor([0, 1, 2, 0])).backward()
+    optimizer.step()
+"""
+
+
 @pytest.mark.parametrize("mask", WRONG)
 def test_a_mask_that_hides_the_words_is_found(mask: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.format(mask=mask))
-    assert [f.code for f in report.findings] == ["mask-axis"]
+    (finding,) = report.findings
+    assert finding.code == "mask-axis"
+    if mask in EDITS:
+        assert [fix.message for fix in finding.fixes] == [EDITS[mask]]
+
+
+@pytest.mark.parametrize(
+    ("mask", "fill", "edit"),
+    [
+        ("ids == 0", "mask == False", "`mask`"),
+        ("ids == 0", "~mask", "`mask`"),
+        ("ids == 0", "mask == 0", "`mask`"),
+        ("ids != 0", "mask", "`ids == 0`"),
+        ("ids == 0", "torch.logical_not(mask)", "`mask`"),
+        ("ids == 0", "mask", ""),
+        ("ids != 0", "mask == 0", ""),
+        ("ids != 0", "~mask", ""),
+        ("(ids == 0) == False", "mask == False", ""),
+    ],
+)
+def test_attention_by_hand(mask: str, fill: str, edit: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, BY_HAND.format(mask=mask, fill=fill))
+    found = [f for f in report.findings if f.code == "mask-axis"]
+    assert [fix.message for f in found for fix in f.fixes] == [edit] * bool(edit)
+    assert len(found) == bool(edit)
 
 
 @pytest.mark.parametrize("mask", RIGHT)

@@ -124,3 +124,49 @@ def test_a_state_before_training_that_is_loaded_before_it_is_right(
         """,
     )
     assert [each.message for each in found.findings] == []
+
+
+UNMET = """\
+import copy
+import torch
+from torch import nn
+
+x, y = torch.rand(40, 2), torch.rand(40, 1)
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best_score, best = 1e9, None
+
+
+@torch.no_grad()
+def score(model):
+    return (model(x) > 0).float().mean().item()
+
+
+for epoch in range(5):
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+    if score(model) > best_score:
+        best_score = score(model)
+        best = KEEP
+ENDS
+if best is not None:
+    model.load_state_dict(best)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keep", "ends", "count"),
+    [
+        ("model.state_dict()", "", 1),
+        ("copy.deepcopy(model.state_dict())", "", 0),
+        ("{k: v.clone() for k, v in model.state_dict().items()}", "", 0),
+        ("model.state_dict()", "        break", 0),
+    ],
+)
+def test_a_state_is_kept_where_the_run_does_not_come(
+    tmp_path: Path, keep: str, ends: str, count: int
+) -> None:
+    report = rehearsed(tmp_path, UNMET.replace("KEEP", keep).replace("ENDS", ends))
+    codes = [finding.code for finding in report.findings]
+    assert codes.count("state-not-copied") == count

@@ -244,8 +244,14 @@ def suggest_mask_changes(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `mask.repeat_interleave(heads, dim=0)` for `mask.repeat(heads, 1, 1)`,
-    and a diagonal that is one less for a triangle that shows the next token.
+    a diagonal that is one less for a triangle that shows the next token, and the
+    opposite of a mask of padding that is true where the words are.
     """
+    if "true where the words are" in finding.message:
+        new = _write_opposite(text, node)
+        if new and isinstance(node, ast.expr):
+            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+        return
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
     name = get_called_name(node)
@@ -269,6 +275,28 @@ def suggest_mask_changes(
             new = str(value.value - 1)
             edit = Edit(text.span(value), new)
             yield Fix("fits", f"`diagonal={new}` for `{name}`", (edit,))
+
+
+OPPOSITES = {ast.NotEq: "==", ast.Lt: ">="}
+
+
+def _write_opposite(text: SourceText, node: ast.AST) -> str:
+    """Return the opposite of a comparison or of an inverted mask, or an empty text."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return text.written(node.operand).strip("()")
+    if isinstance(node, ast.Call) and get_called_name(node) == "logical_not":
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        return text.written(node.args[0] if node.args else owner) if owner else ""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return ""
+    right = node.comparators[0]
+    if isinstance(right, ast.Constant):
+        is_equal = isinstance(node.ops[0], ast.Eq)
+        if (is_equal and right.value == 0) or (not is_equal and right.value is True):
+            return text.written(node.left)
+    sign = OPPOSITES.get(type(node.ops[0]))
+    left = text.written(node.left)
+    return f"{left} {sign} {text.written(right)}" if sign else ""
 
 
 def suggest_mask_per_head(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:

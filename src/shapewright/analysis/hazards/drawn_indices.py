@@ -116,10 +116,15 @@ def _is_whole(fact: Fact) -> bool:
 
 
 def _find_draw(
-    scene: HazardContext, fact: Fact, written: Mapping[int, OperatorCall]
+    scene: HazardContext,
+    fact: Fact,
+    written: Mapping[int, OperatorCall],
+    of_part: bool = False,
 ) -> _Draw | None:
-    """Follow values back to the call that drew them; None if anything else came in."""
-    shift, taken = 0, _Taken()
+    """Follow values back to the call that drew them; None if anything else came in, or
+    if only a part of known data is used.
+    """
+    shift, taken = 0, _Taken(is_part=of_part)
     for far in range(FARTHEST):
         call = written.get(fact.tensor) or scene.maker(fact)
         known = scene.program.data_values.get(fact.tensor)
@@ -144,7 +149,10 @@ def _find_draw(
             return None
         taken.note(call)
         if call.name in JOINS and len(call.op.inputs) > 1:
-            return _find_least_draw(scene, call, written) if far < DEEPEST else None
+            is_part = taken.is_column or of_part
+            if far >= DEEPEST:
+                return None
+            return _find_least_draw(scene, call, written, is_part)
         fact = call.op.inputs[0]
     return None
 
@@ -155,6 +163,13 @@ class _Taken:
 
     column: int | None = None
     is_part: bool = False
+
+    @property
+    def is_column(self) -> bool:
+        """Whether some of each row is left out: of rows that were stacked, unknown
+        elements.
+        """
+        return self.column is not None
 
     def note(self, call: OperatorCall) -> None:
         """Note what a call takes of its input."""
@@ -193,13 +208,16 @@ class _Taken:
 
 
 def _find_least_draw(
-    scene: HazardContext, call: OperatorCall, written: Mapping[int, OperatorCall]
+    scene: HazardContext,
+    call: OperatorCall,
+    written: Mapping[int, OperatorCall],
+    of_part: bool,
 ) -> _Draw | None:
     """Return the draw up to the lowest number of all tensors that were joined; None if
     one of them was not drawn.
     """
     inputs = {fact.tensor: fact for fact in call.op.inputs[:MOST_JOINED]}
-    draws = [_find_draw(scene, fact, written) for fact in inputs.values()]
+    draws = [_find_draw(scene, fact, written, of_part) for fact in inputs.values()]
     known = [draw for draw in draws if draw is not None]
     if len(known) < len(draws):
         return None

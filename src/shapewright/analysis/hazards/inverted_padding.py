@@ -28,6 +28,8 @@ PASSING = operators_with("keeps_mask") | REARRANGING | {"bool", "to", "[]", "clo
 WORDS = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
 OF_WORDS = frozenset({"attention_mask", "input_mask"})
 """Names of masks that tokenizers make: 1 where a word is."""
+NEGATIVE = {"==": False, "eq": False, "!=": True, "ne": True}
+"""What a mask is compared with to be inverted."""
 FARTHEST = 10
 
 
@@ -44,7 +46,8 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
             "the padding mask is true where the words are: attention leaves these out,"
             " and reads the padding"
         )
-        where = "`key_padding_mask` is true where a key is left out"
+        name = "masked_fill" if call.name in FILLS else "key_padding_mask"
+        where = f"`{name}` is true where a key is left out"
         yield scene.finding(MASK_AXIS, words, message, (call.op, where))
     if not seen:
         yield from _find_named_masks(scene)
@@ -57,40 +60,66 @@ def _find_mask(scene: HazardContext, call: OperatorCall) -> Fact | None:
         for place, fact in zip(op.places, op.inputs, strict=False):
             if place == "key_padding_mask" and fact.dtype == "bool":
                 return fact
-    if call.name in FILLS and len(op.inputs) == 2 and op.inputs[1].ndim == 2:
+    if call.name in FILLS and len(op.inputs) == 2:
         value = call.given(2, "value")
         users = scene.users.get(op.outputs[0].tensor, ())
-        is_hiding = isinstance(value, int | float) and value <= HIDES
-        if is_hiding and any(user.name == ATTENTION for user in users):
-            return op.inputs[1]
+        if not isinstance(value, int | float) or value > HIDES:
+            return None
+        scores, mask = op.inputs
+        if mask.ndim == 2 and any(user.name == ATTENTION for user in users):
+            return mask
+        is_of_keys = mask.shape == (
+            scores.shape[0],
+            *mask.shape[1:-1],
+            scores.shape[-1],
+        )
+        is_same_for_all = {*mask.shape[1:-1]} <= {1} and 2 < scores.ndim == mask.ndim
+        if is_of_keys and is_same_for_all and any(_is_over_keys(u) for u in users):
+            return mask
     return None
 
 
+def _is_over_keys(call: OperatorCall) -> bool:
+    """Return whether a call is a softmax over the last dim."""
+    dim = call.given(1, "dim")
+    return call.name == "softmax" and dim in (-1, call.op.inputs[0].ndim - 1)
+
+
 def _find_word_comparison(scene: HazardContext, fact: Fact) -> Op | None:
-    """Return the comparison that is true where a word is, or None."""
-    is_inverted = False
+    """Return the comparison that is true where a word is, or what inverted it to be
+    so, or None.
+    """
+    is_inverted, place = False, None
     for _ in range(FARTHEST):
         call = scene.maker(fact)
         if call is None or not call.op.inputs:
             return None
-        if call.name in INVERTING:
-            is_inverted = not is_inverted
+        if _is_inverting(call):
+            is_inverted, place = not is_inverted, call.op
         elif call.name in ("!=", "ne", "==", "eq"):
             is_word = call.name in ("!=", "ne")
             if is_word == is_inverted or not _is_padding_of_tokens(scene, call):
                 return None
-            return call.op
+            return place or call.op
         elif call.name in ("<", "lt", ">=", "ge") and len(call.op.inputs) == 2:
             steps, lengths = call.op.inputs
             is_word = call.name in ("<", "lt")
             of_steps = is_range(scene, steps) and not is_range(scene, lengths)
             per_sample = lengths.ndim == 2 and lengths.shape[1] == 1
             is_found = of_steps and per_sample and is_word != is_inverted
-            return call.op if is_found else None
+            return (place or call.op) if is_found else None
         elif call.name not in PASSING or len(call.op.inputs) > 1:
             return None
         fact = call.op.inputs[0]
     return None
+
+
+def _is_inverting(call: OperatorCall) -> bool:
+    """Return whether a call turns a mask round: `~mask`, `mask == False`."""
+    if call.name in INVERTING:
+        return True
+    is_of_truths = call.name in NEGATIVE and call.op.inputs[0].dtype == "bool"
+    return is_of_truths and call.given(1, "other") == NEGATIVE[call.name]
 
 
 def _is_padding_of_tokens(scene: HazardContext, call: OperatorCall) -> bool:

@@ -12,7 +12,12 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import STATE_NOT_COPIED
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+)
 
 WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
 SHOWING = frozenset({"detach", "numpy"})
@@ -46,6 +51,91 @@ def find_kept_weights(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(node),
                 (text.span(own[0]), "they are put back here"),
             )
+
+
+def find_kept_states(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `best = model.state_dict()` below the condition of a loop, which the same
+    model loads behind the loop: also where the run has not met the condition.
+    """
+    for text in scene.program.own_texts():
+        loads = [
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Call)
+            and get_called_name(node) == "load_state_dict"
+            and len(node.args) == 1
+        ]
+        for node in text.nodes if loads else ():
+            if not isinstance(node, ast.Assign) or not _is_state(node.value):
+                continue
+            kept = get_dotted_name(node.targets[0])
+            load = next((call for call in loads if _is_of(call, node, kept)), None)
+            if load is None or not _is_trained_on(text, node, load):
+                continue
+            if any(_is_writing(part, kept) for part in text.nodes):
+                continue
+            assert isinstance(node.value, ast.Call)
+            yield build_finding(
+                STATE_NOT_COPIED,
+                f"this state of `{text.written(_get_owner(node.value))}` is no copy:"
+                " the steps that follow change it too, so that nothing is left to go"
+                " back to",
+                text.span(node.value),
+                (text.span(load), "it is loaded here, and is what the model has"),
+            )
+
+
+def _is_state(node: ast.expr) -> bool:
+    """Return whether an expression is `model.state_dict()`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "state_dict"
+        and not node.args
+        and "optim" not in ast.unparse(node.func.value).lower()
+    )
+
+
+def _get_owner(call: ast.Call) -> ast.expr:
+    """Return the object whose method is called."""
+    assert isinstance(call.func, ast.Attribute)
+    return call.func.value
+
+
+def _is_writing(node: ast.AST, kept: str) -> bool:
+    """Return whether a node sets an item of a kept state."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and get_dotted_name(node.value) == kept
+    )
+
+
+def _is_of(call: ast.Call, node: ast.Assign, kept: str) -> bool:
+    """Return whether the model whose state was kept loads it."""
+    assert isinstance(node.value, ast.Call)
+    return (
+        isinstance(call.func, ast.Attribute)
+        and kept != ""
+        and get_dotted_name(call.args[0]) == kept
+        and ast.unparse(call.func.value) == ast.unparse(_get_owner(node.value))
+    )
+
+
+def _is_trained_on(text: SourceText, node: ast.Assign, load: ast.Call) -> bool:
+    """Return whether a state is kept under a condition in a loop with steps, which
+    goes on, and loaded behind the loop.
+    """
+    condition = text.around(node, ast.If)
+    loop = text.around(node, ast.For, ast.While)
+    if condition is None or loop is None or text.around(condition, type(loop)) is None:
+        return False
+    after = load.lineno > (loop.end_lineno or loop.lineno)
+    same = text.around(load, *FUNCTIONS) is text.around(node, *FUNCTIONS)
+    calls = [part for part in ast.walk(loop) if isinstance(part, ast.Call)]
+    steps = any(get_called_name(call) in ("step", "backward") for call in calls)
+    ends = any(isinstance(part, ast.Break | ast.Return) for part in condition.body)
+    return after and same and steps and not ends
 
 
 def _is_of_weights(node: ast.ListComp | ast.DictComp) -> bool:

@@ -16,7 +16,10 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
     is_before_optimizers,
 )
-from shapewright.analysis.training_mistakes.kept_weights import find_kept_weights
+from shapewright.analysis.training_mistakes.kept_weights import (
+    find_kept_states,
+    find_kept_weights,
+)
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
@@ -360,7 +363,9 @@ def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
     restores the last step.
     """
     yield from find_kept_weights(scene)
+    met_lines = set()
     for met in scene.observations("state-not-copied"):
+        met_lines.add((met.place[0], met.place[1]))
         yield build_finding(
             STATE_NOT_COPIED,
             f"this state of `{met.name}` is no copy: the steps that follow change it "
@@ -371,3 +376,6 @@ def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
                 "it is loaded here, and is what the model has already",
             ),
         )
+    for finding in find_kept_states(scene):
+        if (finding.file, finding.line) not in met_lines:
+            yield finding
