@@ -103,3 +103,51 @@ def test_padding_in_front_and_equal_lengths_are_quiet(tmp_path: Path) -> None:
     body = WRONG["an encoder"]
     assert find(tmp_path, body, side=', padding_side="left"') == []
     assert find(tmp_path, body, count="7") == []
+
+
+ZEROED = """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+PAD = 0
+net = nn.Sequential(nn.Embedding(9, 8), nn.Linear(8, 9))
+ids = torch.tensor([[3, 4, 5, 0], [6, 7, 0, 0]])
+losses = F.cross_entropy(net(ids).transpose(1, 2), ids, reduction="none")
+padding = ids == PAD
+words = (ids != PAD).float()
+{loss}
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "edit"),
+    [
+        (
+            "losses = losses.masked_fill(padding, 0.0)\nloss = losses.mean()",
+            "`losses.sum() / (~padding).sum()`",
+        ),
+        ("loss = (losses * words).mean()", "`(losses * words).sum() / words.sum()`"),
+        (
+            "loss = torch.mean(words * losses)",
+            "`(words * losses).sum() / words.sum()`",
+        ),
+        ("loss = (losses * words).sum() / words.sum()", ""),
+        ("loss = (losses * words).mean() / words.mean()", ""),
+        ("loss = losses.mean()", ""),
+        ("loss = (losses * words).sum(1).mean()", ""),
+        ("loss = losses[ids != PAD].mean()", ""),
+    ],
+)
+def test_a_mean_of_losses_that_were_set_to_zero(
+    loss: str, edit: str, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, ZEROED.format(loss=loss))
+    fixes = [
+        fix.message
+        for finding in report.findings
+        if "set to zero" in finding.message
+        for fix in finding.fixes
+    ]
+    assert fixes == [edit] * bool(edit)

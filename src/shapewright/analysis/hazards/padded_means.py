@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.causal_masks import FILLS
+from shapewright.analysis.hazards.causal_masks import FILLS, INVERTING
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
-from shapewright.analysis.hazards.loss_terms import QUOTIENTS
+from shapewright.analysis.hazards.loss_terms import PRODUCTS, QUOTIENTS, REARRANGING
 from shapewright.analysis.hazards.padded_steps import (
     has_padding_mask,
     read_history,
@@ -198,3 +198,72 @@ def _is_about_padding(scene: HazardContext) -> bool:
     """Return whether the program's own text pads its sequences."""
     texts = scene.program.own_texts()
     return any(PADDING.search(text.text) is not None for text in texts)
+
+
+@looks_for(PADDED_MEAN)
+def find_means_of_zeroed(scene: HazardContext) -> Iterator[Finding]:
+    """Find `loss.masked_fill(targets == PAD, 0).mean()`, which divides by all
+    positions, also those that were set to zero.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        op = call.op
+        if call.name != "mean" or op.span is None or op.span in seen or not op.inputs:
+            continue
+        losses = op.inputs[0]
+        if not losses.requires_grad or op.outputs[0].ndim or not losses.ndim:
+            continue
+        zeroing = scene.maker(losses)
+        test = _find_zeroing_test(scene, zeroing) if zeroing is not None else None
+        if zeroing is None or test is None or not scene.in_user_code(op):
+            continue
+        users = scene.users.get(op.outputs[0].tensor, ())
+        if any(len(user.op.inputs) > 1 and user.name in SCALING for user in users):
+            continue  # it is scaled to the number of others
+        if not _is_about_padding(scene):
+            return
+        seen.add(op.span)
+        message = (
+            f"this mean divides by all {losses.numel} positions, also by those of"
+            " padding that were set to zero: the loss is less, the more padding a"
+            " batch has"
+        )
+        yield scene.finding(
+            PADDED_MEAN, op, message, (zeroing.op, "they are set to zero here")
+        )
+
+
+SCALING = QUOTIENTS | PRODUCTS
+
+
+def _find_zeroing_test(scene: HazardContext, call: OperatorCall) -> Op | None:
+    """Return the comparison of tokens whose padding a call sets to zero, or None."""
+    inputs = call.op.inputs
+    if len(inputs) != 2:
+        return None
+    if call.name in FILLS and call.given(2, "value") == 0:
+        mask = inputs[1]
+    elif call.name in PRODUCTS:
+        mask = next((fact for fact in inputs if not fact.requires_grad), inputs[0])
+    else:
+        return None
+    keeps = call.name in PRODUCTS
+    for _ in range(NEAREST):
+        maker = scene.maker(mask)
+        if maker is None or not maker.op.inputs or mask.shape != inputs[0].shape:
+            return None
+        if maker.name in INVERTING:
+            keeps = not keeps
+        elif maker.name in ("==", "eq", "!=", "ne"):
+            is_number = type(maker.given(1, "other")) is int
+            is_words = maker.name in ("!=", "ne")
+            tokens = maker.op.inputs[0]
+            is_test = is_number and tokens.dtype == "int64" and is_words == keeps
+            return maker.op if is_test and tokens.ndim else None
+        elif maker.name not in CASTS or len(maker.op.inputs) > 1:
+            return None
+        mask = maker.op.inputs[0]
+    return None
+
+
+CASTS = operators_with("keeps_mask") | REARRANGING | {"bool", "to", "float", "type_as"}

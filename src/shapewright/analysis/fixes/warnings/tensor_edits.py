@@ -298,7 +298,14 @@ MASK = re.compile(r"(attention_|attn_|input_|token_)?mask")
 def suggest_masked_mean(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest a mean over the steps that a mask of the function keeps."""
+    """Suggest a mean over the steps that a mask of the function keeps, and one over
+    the positions that were not set to zero.
+    """
+    if "set to zero" in finding.message and isinstance(node, ast.Call):
+        new = _write_mean_of_kept(program, finding, text, node)
+        if new:
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        return
     function = text.around(node, ast.FunctionDef)
     if function is None or not isinstance(node, ast.Call):
         return
@@ -310,3 +317,33 @@ def suggest_masked_mean(
             kept = f"({text.written(states)} * {mask}.unsqueeze(-1)).sum(dim=1)"
             new = f"{kept} / {mask}.sum(dim=1, keepdim=True)"
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _write_mean_of_kept(
+    program: Program, finding: Finding, text: SourceText, node: ast.Call
+) -> str:
+    """Return `loss.sum() / (~padding).sum()` for a mean of losses that a mask has set
+    to zero, or an empty text.
+    """
+    is_function = text.written(node.func) == "torch.mean"
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    losses = node.args[0] if is_function and node.args else owner
+    span = finding.related[0].span if finding.related else None
+    zeroing = program.op_at(span) if span is not None else None
+    if losses is None or zeroing is None:
+        return ""
+    places = find_tensor_expressions(program, zeroing)
+    masks = [
+        place[0]
+        for place, fact in zip(places, zeroing.inputs, strict=False)
+        if place is not None and not fact.requires_grad
+    ]
+    if len(masks) != 1 or not isinstance(masks[0], ast.Name | ast.Attribute):
+        return ""
+    mask = text.written(masks[0])
+    is_hiding = zeroing.name.rpartition(".")[2].startswith("masked_fill")
+    kept = f"(~{mask}).sum()" if is_hiding else f"{mask}.sum()"
+    whole = text.written(losses)
+    if isinstance(losses, ast.BinOp):
+        whole = f"({whole})"
+    return f"{whole}.sum() / {kept}"
