@@ -15,8 +15,10 @@ from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Relate
 from shapewright.program.source_text import Function, SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_iterated,
+    get_last_name,
     is_starred,
     iter_own_nodes,
 )
@@ -226,3 +228,54 @@ def _iter_tuples(
             isinstance(part, ast.Starred) for part in value.elts
         ):
             yield _Returned(text.span(node), name, len(value.elts))
+
+
+KEYED = re.compile(r"(?:tuple|list) indices must be integers or slices, not str")
+
+
+def find_keyed_tuple(program: Program, finding: Finding) -> Explanation | None:
+    """Return which data set returns the tuple that is read by keys, or None."""
+    place = program.node(finding.span)
+    if not KEYED.search(finding.words) or place is None:
+        return None
+    text, node = place
+    reads = [part for part in ast.walk(node) if _get_key(part)]
+    if not reads:
+        return None
+    base = text.written(reads[0].value)  # type: ignore[attr-defined]
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    keys = [
+        _get_key(part)
+        for part in (ast.walk(scope) if scope is not None else ())
+        if _get_key(part) and text.written(part.value) == base  # type: ignore[attr-defined]
+    ]
+    for own in program.own_texts():
+        for _, method in own.functions("__getitem__"):
+            for part in ast.walk(method):
+                value = part.value if isinstance(part, ast.Return) else None
+                if not isinstance(value, ast.Tuple):
+                    continue
+                names = [get_last_name(item) for item in value.elts]
+                written = ", ".join(own.written(item) for item in value.elts)
+                message = (
+                    f"`{base}` is a tuple, `({written})` of the data set, and is read"
+                    f" by the key `{keys[0]}` as a dict"
+                )
+                where = Related(own.span(value), "the data set returns it here")
+                if set(names) != set(keys):
+                    return Explanation(message, (where,), ())
+                items = [
+                    f'"{name}": {own.written(item)}'
+                    for name, item in zip(names, value.elts, strict=True)
+                ]
+                new = f"{{{', '.join(items)}}}"
+                fix = Fix("fits", f"`return {new}`", (Edit(own.span(value), new),))
+                return Explanation(message, (where,), (fix,))
+    return None
+
+
+def _get_key(node: ast.AST) -> str:
+    """Return the text that a subscript reads by, or an empty string."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+        return ""
+    return node.slice.value if isinstance(node.slice.value, str) else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shapewright.analysis.batch_values import (
+    find_keyed_tuple,
     find_unread_values,
     find_whole_batch,
 )
@@ -37,6 +38,7 @@ from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
 from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_sizes
 from shapewright.analysis.refused_calls.empty_data_sets import find_empty_data_set
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
+from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
@@ -57,6 +59,7 @@ from shapewright.analysis.text_labels import find_text_labels
 from shapewright.analysis.transform_orders import find_transform_order
 from shapewright.analysis.wrapped_data import find_wrapped_data
 from shapewright.analysis.wrapped_modules import find_wrapped_module
+from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Explanation, Finding
 
 FindCause = Callable[[Program, Finding], Explanation | None]
@@ -106,6 +109,8 @@ SOLE: tuple[FindCause, ...] = (
     find_unpruned_parameter,
     find_refused_choice,
     find_reentrant_checkpoint,
+    find_iterated_value,
+    find_keyed_tuple,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.
@@ -114,11 +119,24 @@ others are tried.
 
 def find_sole_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return the first cause that fits a call that torch or a library refused."""
-    causes = (find(program, finding) for find in SOLE)
-    return next((cause for cause in causes if cause is not None), None)
+    return _find_first(SOLE, program, finding)
 
 
 def find_error_cause(program: Program, finding: Finding) -> Explanation | None:
     """Return the first cause that fits an error, or None."""
-    causes = (find(program, finding) for find in (*SOLE, *FINDERS))
-    return next((cause for cause in causes if cause is not None), None)
+    return _find_first((*SOLE, *FINDERS), program, finding)
+
+
+def _find_first(
+    finders: tuple[FindCause, ...], program: Program, finding: Finding
+) -> Explanation | None:
+    """Return the first cause that a function finds; one that fails finds none."""
+    for find in finders:
+        try:
+            cause = find(program, finding)
+        except Exception as fault:
+            raise_in_tests(fault)
+            continue
+        if cause is not None:
+            return cause
+    return None

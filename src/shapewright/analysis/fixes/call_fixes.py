@@ -39,6 +39,7 @@ from shapewright.analysis.fixes.expanded_operands import (
 )
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
+    suggest_channels_before_transform,
     suggest_fitting_images,
 )
 from shapewright.analysis.fixes.joined_dims import (
@@ -90,7 +91,10 @@ from shapewright.analysis.fixes.sequence_layouts import (
     suggest_batch_first_of_stack,
     suggest_total_length,
 )
-from shapewright.analysis.fixes.shape_reads import suggest_other_shape_dim
+from shapewright.analysis.fixes.shape_reads import (
+    suggest_other_shape_dim,
+    suggest_own_sizes,
+)
 from shapewright.analysis.fixes.shortcuts import (
     suggest_shortcut,
     suggest_shortcut_condition,
@@ -135,6 +139,7 @@ from shapewright.findings.codes import (
     KERNEL_TOO_LARGE,
     MISSING_TRANSPOSE,
     NOT_FLATTENED,
+    WRITTEN_SHAPE,
     WRONG_RANK,
 )
 from shapewright.operators.facts import operators_with
@@ -234,12 +239,15 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("reduced", 1.0, reduced)
     padding, is_forgotten = find_padding(program, failure)
     yield from iter_options("padding", 0.85 if is_forgotten else 1.15, padding)
+    channels = suggest_channels_before_transform(program, failure)
+    yield from iter_options("turned", 0.7, channels)
+    yield from iter_options("own", 0.75, suggest_own_sizes(program, failure))
     merged = suggest_merged_dims(program, failure)
     yield from iter_options("merged", 1.05, merged)
     others = suggest_other_merged_dims(program, failure)
     yield from iter_options("merged", 0.9, others)
     kept = suggest_kept_size(program, failure)
-    yield from iter_options("kept", 0.95, kept)
+    yield from iter_options("kept", 0.85, kept)
     joined = suggest_other_joined_dim(program, failure)
     yield from iter_options("joined", 1.6, joined)
     batches = suggest_joined_batches(program, failure)
@@ -335,7 +343,9 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("left-out", 2.8, operands.drop_norm(program, failure))
     yield from iter_options("dim", 2.2, numbers_and_names.fix_dims(program, failure))
     yield from iter_options(
-        "created", 2.4, created.fix_created_tensor(program, failure)
+        "created",
+        1.05 if unmet is not None and unmet.code == WRITTEN_SHAPE else 2.4,
+        created.fix_created_tensor(program, failure),
     )
     yield from iter_options(
         "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)

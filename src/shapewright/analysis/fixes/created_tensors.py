@@ -186,10 +186,29 @@ def _rewrite_sizes(
         if near and not named and isinstance(nodes[place], plain):
             sign = "+" if size > before[place] else "-"
             named = [f"{written[place]} {sign} {abs(size - before[place])}"]
-        words.append(
-            named[0] if named else write_size(program, failure, text, call, size)
-        )
+        named = named or [
+            _write_size_of_model(program, text, call, place, size)
+            or write_size(program, failure, text, call, size)
+        ]
+        words.append(named[0])
     yield _with_words(text, call, nodes, words)
+
+
+def _write_size_of_model(
+    program: Program, text: SourceText, call: ast.Call, place: int, size: int
+) -> str:
+    """Return `x.size(0)` for a size in `x.new_zeros(...)`, if the same dim of `x` has
+    it, or only one, or an empty text.
+    """
+    op = program.op_at(text.span(call))
+    func = call.func
+    if op is None or not op.inputs or not isinstance(func, ast.Attribute):
+        return ""
+    shape = op.inputs[0].shape
+    dims = [dim for dim, other in enumerate(shape) if other == size]
+    dims = [place] if place in dims else dims
+    is_model = func.attr.startswith("new_") and size > 1 and len(dims) == 1
+    return f"{text.written(func.value)}.size({dims[0]})" if is_model else ""
 
 
 MOST_EXTRA = 2

@@ -161,3 +161,41 @@ def suggest_transform(
                 new = f"{owner}.{transform}"
                 edit = Edit(text.span(step), f"{new}, {written}")
                 yield Fix("fits", f"`{new}` in front of `{written}`", (edit,))
+
+
+def suggest_channels_before_transform(
+    program: Program, failure: Failure
+) -> Iterator[Fix]:
+    """Suggest `normalize(image.permute(2, 0, 1))` for an image whose channels are last
+    still, and which is permuted behind the transform, or never.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return
+    image, numbers = (fact.shape for fact in op.inputs)
+    is_of_channels = (
+        len(numbers) == 3 and numbers[1:] == (1, 1) and numbers[0] in (1, 3)
+    )
+    if not is_of_channels or len(image) not in (3, 4) or image[-1] != numbers[0]:
+        return
+    for frame in reversed(op.frames):
+        place = None if is_installed(frame.span.file) else program.call_at(frame.span)
+        if place is None:
+            continue
+        text, call = place
+        if not call.args:
+            return
+        order = "(2, 0, 1)" if len(image) == 3 else "(0, 3, 1, 2)"
+        argument = text.written(call.args[0])
+        new = f"{argument}.permute{order}"
+        if isinstance(call.args[0], ast.BinOp | ast.IfExp):
+            new = f"({argument}).permute{order}"
+        edits = [Edit(text.span(call.args[0]), new)]
+        behind = text.parent(call)
+        outer = text.parent(behind) if isinstance(behind, ast.Attribute) else None
+        if isinstance(outer, ast.Call) and get_called_name(outer) == "permute":
+            end = text.span(outer).end
+            edits.append(Edit(text.span(call).end.until(end), ""))
+        shown = f"`{text.written(call.func)}({new})`"
+        yield Fix("fits", shown, tuple(edits))
+        return

@@ -81,6 +81,10 @@ def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     pairs = [(op.inputs[0], op.inputs[-1]), (op.inputs[-1], op.inputs[0])]
     for fact, other in pairs:
+        several = _list_reductions(program, fact)
+        if len(several) > 1 and len(other.shape) == len(several[0].inputs[0].shape):
+            yield from _keep_several(program, several)
+            continue
         for _ in range(MOST_BETWEEN):
             maker = program.producers.get(fact.tensor)
             if maker is None or not maker.inputs:
@@ -94,6 +98,51 @@ def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
             if before != fact.shape:
                 break
             fact = maker.inputs[0]
+
+
+def _list_reductions(program: Program, fact: Fact) -> list[Op]:
+    """Return the reductions of which a tensor is computed element by element: both sums
+    of `(x * mask).sum(1) / mask.sum(1)`.
+    """
+    waiting, found = [fact], dict[int, Op]()
+    for _ in range(MOST_BETWEEN):
+        if not waiting:
+            break
+        now = waiting.pop(0)
+        maker = program.producers.get(now.tensor)
+        if maker is None or not maker.inputs:
+            continue
+        is_reduction = maker.name.rpartition(".")[2] in REDUCING
+        if is_reduction and len(now.shape) == len(maker.inputs[0].shape) - 1:
+            found[maker.index] = maker
+        else:
+            waiting += [part for part in maker.inputs if part.shape == now.shape]
+    return list(found.values())
+
+
+def _keep_several(program: Program, several: list[Op]) -> Iterator[Fix]:
+    """Yield `keepdim=True` for all of some reductions."""
+    fixes = [fix for op in several for fix in _add_keepdim(program, op)]
+    edits = {edit.span: edit for fix in fixes for edit in fix.edits}
+    if len(fixes) == len(several) > 1:
+        text_and_call = program.call_at(several[0].span)
+        shown = fixes[0].message
+        if text_and_call is not None:
+            statement = text_and_call[0].statement_of(text_and_call[1])
+            inside = list(edits.values())
+            shown = _show_statement(text_and_call[0], statement, inside)
+        yield Fix("fits", shown, tuple(edits.values()))
+
+
+def _show_statement(text: SourceText, statement: ast.stmt, edits: list[Edit]) -> str:
+    """Return what is shown of edits: the statement as it is after them, if it holds
+    them all.
+    """
+    value = getattr(statement, "value", None)
+    span = text.span(value) if isinstance(value, ast.expr) else None
+    if span is None or any(edit.span.line != span.line for edit in edits):
+        return f"`keepdim=True` in {len(edits)} reductions"
+    return _show_line(text, span, edits)
 
 
 def _add_keepdim(program: Program, op: Op) -> Iterator[Fix]:

@@ -15,13 +15,17 @@ from shapewright.analysis.fixes.suspect_lines import (
     iter_nodes_on,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import ATTENTION_MASK_SHAPE
+from shapewright.findings.codes import (
+    ATTENTION_MASK_SHAPE,
+    DOES_NOT_DIVIDE,
+    ELEMENT_COUNT_MISMATCH,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Frame
-from shapewright.program.syntax_nodes import get_shape_owner
+from shapewright.program.syntax_nodes import FUNCTIONS, get_shape_owner
 from shapewright.record.ops import Fact
 
 
@@ -164,3 +168,62 @@ def _swap_names(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:
         )
         shown = f"{', '.join(written)} = {text.written(statement.value)}"
         yield Fix("fits", f"`{join_lines(shown)}`", edits)
+
+
+OF_VIEWS = frozenset({DOES_NOT_DIVIDE, ELEMENT_COUNT_MISMATCH})
+"""Codes of views that do not fit the number of elements."""
+
+
+def suggest_own_sizes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x.view(-1, c, x.shape[2] * x.shape[3])` where the last size of a view is
+    computed of another tensor, and the sizes before it are those of `x`.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_VIEWS or len(op.inputs) != 1:
+        return
+    place = program.call_at(op.span)
+    func = place[1].func if place is not None else None
+    if place is None or not isinstance(func, ast.Attribute):
+        return
+    text, call = place
+    shape = op.inputs[0].shape
+    sizes = call.args
+    values = [value for _, value in op.arguments]
+    given = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
+    is_whole = all(type(value) is int for value in given)
+    if not is_whole or len(given) != len(sizes) or not 1 < len(sizes) < len(shape):
+        return
+    before = [*zip(given, shape, strict=False)][: len(sizes) - 1]
+    owner = text.written(func.value)
+    if any(size not in (-1, own) for size, own in before) or not owner.isidentifier():
+        return
+    rest = range(len(sizes) - 1, len(shape))
+    last = sizes[-1]
+    if isinstance(last, ast.Constant | ast.Starred):
+        return
+    edits = [
+        Edit(text.span(size), " * ".join(f"{name}.shape[{dim}]" for dim in rest))
+        for name, size in _iter_equal_views(text, call)
+    ]
+    more = f" and {len(edits) - 1} more" if len(edits) > 1 else ""
+    new = " * ".join(f"{owner}.shape[{dim}]" for dim in rest)
+    yield Fix("fits", f"`{new}`{more}", tuple(edits))
+
+
+def _iter_equal_views(
+    text: SourceText, call: ast.Call
+) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of which a function makes views with as many sizes, of which the
+    last is written alike, and that size.
+    """
+    scope = text.around(call, *FUNCTIONS)
+    written = ast.unparse(call.args[-1])
+    for node in ast.walk(scope) if scope is not None else (call,):
+        if not isinstance(node, ast.Call) or len(node.args) != len(call.args):
+            continue
+        func = node.func
+        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
+            continue
+        is_view = func.attr in ("view", "reshape")
+        if is_view and ast.unparse(node.args[-1]) == written:
+            yield func.value.id, node.args[-1]

@@ -253,21 +253,23 @@ def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
 
 OPTIMIZED = re.compile(r"param|optim|\b(SGD|Adam\w*|RMSprop|LBFGS)\b")
 """How a statement is written that gives tensors to an optimizer."""
+OPTIMIZERS = re.compile(r"(^|\.)(optim\.\w+|SGD|Adam\w*|RMSprop|LBFGS)$")
 
 
 def _is_optimized(text: SourceText, kind: ast.ClassDef) -> bool:
-    """Return whether the program gives an attribute of a class to an optimizer outside
-    of it: `Adam([*net.parameters(), loss.log_var])`.
+    """Return whether the program gives an attribute of a class to an optimizer, also
+    outside of it: `Adam([*net.parameters(), loss.log_var])`.
     """
     names = {get_own_attribute(node) for node in ast.walk(kind)} - {""}
     inside = set(ast.walk(kind))
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in names
-        and node not in inside
         and isinstance(node.ctx, ast.Load)
         and any(
-            OPTIMIZED.search(text.written(outer)) is not None
+            OPTIMIZERS.search(get_dotted_name(outer.func)) is not None
+            if node in inside and isinstance(outer, ast.Call)
+            else node not in inside and OPTIMIZED.search(text.written(outer))
             for outer in text.outwards(node)
             if isinstance(outer, ast.Call | ast.Assign | ast.Dict)
         )

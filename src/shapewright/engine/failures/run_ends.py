@@ -237,7 +237,11 @@ CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
 """What Python says of a call that does not fit a signature: no data are to blame."""
 
 
-OF_SHAPES = re.compile(r"^Cannot handle this data type: \(1, 1, \d+\)")
+OF_SHAPES = re.compile(
+    r"^Cannot handle this data type: \(1, 1, \d+\)"
+    r"|^All arrays must be of the same length|^Length of values \(\d+\) does not match"
+    r"|inconsistent numbers of samples|must have same first dimension"
+)
 """What libraries say of an array's shape, which rests on no value."""
 
 

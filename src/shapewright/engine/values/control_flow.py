@@ -248,7 +248,10 @@ def _collect_conditions(inside: list[ast.AST]) -> list[ast.AST]:
     if isinstance(statement, ast.Raise):
         block = _find_blocks_before(inside, statement)
         return conditions + block
-    return [*conditions, inside[-1]]
+    last = inside[-1]
+    if isinstance(last, ast.For):
+        last = last.iter  # what is done in the loop has not been reached
+    return [*conditions, last]
 
 
 def _find_blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:

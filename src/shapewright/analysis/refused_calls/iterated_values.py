@@ -1,0 +1,146 @@
+"""What cannot be iterated over or unpacked as it stands: `next(loader)`,
+`_, classes = torch.max(scores)`, a batch of one sample behind `squeeze()`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program, format_shape
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
+from shapewright.record.ops import Op
+
+NO_ITERATOR = re.compile(r"'(\w+)' object is not an iterator")
+NO_METHOD = re.compile(r"'(\w+)' object has no attribute 'next'")
+NO_DIMS = "iteration over a 0-d tensor"
+PAIRS = operators_with("returns_values_and_indices")
+
+
+def find_iterated_value(program: Program, finding: Finding) -> Explanation | None:
+    """Return why a value cannot be iterated over or unpacked, or None."""
+    refused = NO_ITERATOR.search(finding.words)
+    if refused is not None:
+        return _explain_next(program, finding, refused[1])
+    refused = NO_METHOD.search(finding.words)
+    if refused is not None:
+        return _explain_method(program, finding)
+    if NO_DIMS in finding.words:
+        return _explain_unpacked(program, finding) or _explain_squeezed(
+            program, finding
+        )
+    return None
+
+
+def _iter_calls(
+    program: Program, finding: Finding
+) -> Iterator[tuple[SourceText, ast.Call]]:
+    """Yield the calls on the line of a finding."""
+    span = finding.span
+    text = program.text(span.file) if span is not None else None
+    if text is None or span is None:
+        return
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and node.lineno == span.line:
+            yield text, node
+
+
+def _explain_next(program: Program, finding: Finding, kind: str) -> Explanation | None:
+    """Return that `next` takes an iterator, and not what can be iterated over."""
+    for text, call in _iter_calls(program, finding):
+        if get_called_name(call) != "next" or not call.args:
+            continue
+        written = text.written(call.args[0])
+        message = (
+            f"`next` takes an iterator, and `{written}` is a `{kind}`, which makes a"
+            f" new one each time: `iter({written})`"
+        )
+        edit = Edit(text.span(call.args[0]), f"iter({written})")
+        return Explanation(
+            message, (), (Fix("fits", f"`next(iter({written}))`", (edit,)),)
+        )
+    return None
+
+
+def _explain_method(program: Program, finding: Finding) -> Explanation | None:
+    """Return that iterators have no method `next` since Python 3."""
+    for text, call in _iter_calls(program, finding):
+        if get_called_name(call) != "next" or not isinstance(call.func, ast.Attribute):
+            continue
+        new = f"next({text.written(call.func.value)})"
+        message = "iterators have no method `next` since Python 3: it is a function"
+        fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
+        return Explanation(message, (), (fix,))
+    return None
+
+
+def _explain_unpacked(program: Program, finding: Finding) -> Explanation | None:
+    """Return that `torch.max` without a dim gives one number, and no pair."""
+    for text, call in _iter_calls(program, finding):
+        statement = text.statement_of(call)
+        if not isinstance(statement, ast.Assign) or statement.value is not call:
+            continue
+        target = statement.targets[0]
+        name = get_called_name(call)
+        if name not in PAIRS or not isinstance(target, ast.Tuple):
+            continue
+        op = program.op_at(text.span(call))
+        dim = 1 if op is not None and op.inputs and op.inputs[0].ndim == 2 else -1
+        of = f" of {format_shape(op.inputs[0])}" if op is not None and op.inputs else ""
+        written = text.written(call.func)
+        message = (
+            f"`{written}` without a dim gives the one number{of}; with a dim it gives"
+            " values and indices, which is the pair that is unpacked here"
+        )
+        return Explanation(message, (), (with_keyword(text, call, f"dim={dim}"),))
+    return None
+
+
+def _explain_squeezed(program: Program, finding: Finding) -> Explanation | None:
+    """Return that `squeeze()` has taken the dim of a batch of one sample, too."""
+    squeezing = _find_squeeze(program, finding)
+    if squeezing is None:
+        return None
+    op, span = squeezing
+    place = program.call_at(span)
+    fact = op.inputs[0]
+    if place is None or not isinstance(place[1].func, ast.Attribute):
+        return None
+    text, call = place
+    message = (
+        f"`squeeze()` of {format_shape(fact)} takes off the batch as well, which has"
+        " one sample here, so that nothing is left to go through"
+    )
+    function = text.written(call.func)
+    edits = [
+        Fix("fits", f"`{function}({dim})`", (_insert(text, call, str(dim)),))
+        for dim in ((-1,) if fact.ndim == 2 else range(1, fact.ndim))
+    ]
+    where = Related(span, "it is squeezed here")
+    return Explanation(message, (where,), tuple(edits))
+
+
+def _find_squeeze(program: Program, finding: Finding) -> tuple[Op, Span] | None:
+    """Return the last `squeeze()` without a dim before a finding that left a number."""
+    for op in reversed(program.trace.ops):
+        if op.name.rpartition(".")[2] != "squeeze" or not op.inputs or op.span is None:
+            continue
+        given = [value for _, value in op.arguments if type(value) is int]
+        if not given and op.outputs and op.outputs[0].ndim == 0:
+            return op, op.span
+    return None
+
+
+def _insert(text: SourceText, call: ast.Call, new: str) -> Edit:
+    """Return the edit that gives a call without arguments its first one."""
+    span = text.span(call)
+    end = Span(
+        span.file, span.end_line, span.end_column - 1, span.end_line, span.end_column
+    )
+    return Edit(end, f"{new})")
