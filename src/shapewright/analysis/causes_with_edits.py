@@ -40,6 +40,13 @@ from shapewright.analysis.refused_calls.empty_data_sets import find_empty_data_s
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
+from shapewright.analysis.refused_calls.library_outputs import (
+    find_halved_model,
+    find_missing_output,
+    find_missing_targets,
+    find_state_as_model,
+    find_uncalled_state,
+)
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
@@ -49,6 +56,7 @@ from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
 from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
 from shapewright.analysis.refused_calls.registered_names import find_registered_name
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
@@ -111,6 +119,12 @@ SOLE: tuple[FindCause, ...] = (
     find_reentrant_checkpoint,
     find_iterated_value,
     find_keyed_tuple,
+    find_single_call,
+    find_missing_output,
+    find_missing_targets,
+    find_halved_model,
+    find_uncalled_state,
+    find_state_as_model,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

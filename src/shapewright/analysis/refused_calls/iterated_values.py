@@ -31,6 +31,8 @@ def find_iterated_value(program: Program, finding: Finding) -> Explanation | Non
     refused = NO_METHOD.search(finding.words)
     if refused is not None:
         return _explain_method(program, finding)
+    if "'bool' object is not iterable" in finding.words:
+        return _explain_own_train(program, finding)
     if NO_DIMS in finding.words:
         return _explain_unpacked(program, finding) or _explain_squeezed(
             program, finding
@@ -144,3 +146,43 @@ def _insert(text: SourceText, call: ast.Call, new: str) -> Edit:
         span.file, span.end_line, span.end_column - 1, span.end_line, span.end_column
     )
     return Edit(end, f"{new})")
+
+
+def _explain_own_train(program: Program, finding: Finding) -> Explanation | None:
+    """Return that a method `train` of a module stands in place of that of `nn.Module`,
+    which `eval()` calls with False.
+    """
+    span = finding.span
+    text = program.text(span.file) if span is not None else None
+    if text is None or span is None:
+        return None
+    for name, method in text.functions("train"):
+        last = method.end_lineno or method.lineno
+        arguments = [argument.arg for argument in method.args.args]
+        is_here = method.lineno <= span.line <= last
+        if arguments[:1] != ["self"] or not is_here or len(arguments) < 2:
+            continue
+        message = (
+            f"`{name}` stands in place of `nn.Module.train(mode)`, which"
+            f" `eval()` calls with False: here `{arguments[1]}` is False"
+        )
+        header = text.lines[method.lineno - 1]
+        column = header.index("train") + 1
+        place = Span(text.file, method.lineno, column, method.lineno, column + 5)
+        edits = [Edit(place, "fit")]
+        for own in program.own_texts():
+            for node in own.nodes:
+                if get_called_name(node) != "train" or not isinstance(node, ast.Call):
+                    continue
+                if not node.args or isinstance(node.args[0], ast.Constant):
+                    continue
+                end = own.span(node.func)
+                begin = end.end_column - 5
+                where = Span(
+                    end.file, end.end_line, begin, end.end_line, end.end_column
+                )
+                edits.append(Edit(where, "fit"))
+        related = Related(place, "the method is defined here")
+        fix = Fix("fits", "another name, `fit`, for `train`", tuple(edits))
+        return Explanation(message, (related,), (fix,))
+    return None

@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 OF_TENSOR = re.compile(r"pic should be PIL Image or ndarray.*torch\.\w*Tensor")
@@ -23,6 +24,7 @@ TOO_LARGE = re.compile(
 TOO_MANY = re.compile(
     r"(Compose)\.__call__\(\) takes 2 positional arguments but 3 were given"
 )
+OF_FLOATS = re.compile(r"Input tensor should be a float tensor. Got torch.uint8")
 CROPS = frozenset({"RandomCrop"})
 RANDOM = re.compile(r"^Random|^ColorJitter|^GaussianBlur|^TrivialAugment|^AutoAugment")
 OF_VALUES = frozenset({"Normalize", "Grayscale"})
@@ -36,6 +38,8 @@ def find_transform_input(program: Program, finding: Finding) -> Explanation | No
     if OF_PICTURE.search(words):
         pictures = ("ToPILImage", "to_pil_image")
         return _explain_made(program, finding, pictures, "picture")
+    if OF_FLOATS.search(words):
+        return _explain_whole_numbers(program)
     crop = TOO_LARGE.search(words)
     if crop is not None:
         return _explain_crop(program, crop)
@@ -199,3 +203,35 @@ def _explain_pair(program: Program, finding: Finding) -> Explanation | None:
     is_plain = isinstance(text.parent(call), ast.Assign | ast.Return)
     edit = Edit(text.span(call), new if is_plain else f"({new})")
     return Explanation(message, (), (Fix("fits", f"`{new}`", (edit,)),))
+
+
+def _explain_whole_numbers(program: Program) -> Explanation | None:
+    """Return which `Normalize` gets whole numbers, and the conversion before it."""
+    edits: list[Edit] = []
+    where: list[Related] = []
+    for text in program.own_texts():
+        if re.search(r"ToDtype\(|ConvertImageDtype\(", text.text):
+            continue
+        for node in text.nodes:
+            if get_called_name(node) != "Normalize" or not isinstance(node, ast.Call):
+                continue
+            owner = text.written(node.func).removesuffix("Normalize")
+            if not isinstance(text.parent(node), ast.List):
+                continue
+            is_new = "v2" in owner or "torchvision.transforms.v2" in text.text
+            name = "ToDtype(torch.float32, scale=True)"
+            new = name if is_new else "ConvertImageDtype(torch.float32)"
+            begin = text.span(node)
+            there = Span(begin.file, begin.line, begin.column, begin.line, begin.column)
+            edits.append(Edit(there, f"{owner}{new}, "))
+            where.append(Related(begin, "it gets whole numbers here"))
+    if not edits:
+        return None
+    message = (
+        "`Normalize` takes floats, and the images are whole numbers up to 255 still:"
+        " nothing before it converts them"
+    )
+    shown = edits[0].text.strip(", ")
+    more = f", and {len(edits) - 1} more" if len(edits) > 1 else ""
+    fix = Fix("fits", f"`{shown}` before `Normalize`{more}", tuple(edits))
+    return Explanation(message, tuple(where[:2]), (fix,))

@@ -1,0 +1,92 @@
+"""Sizes, dims and channels that come from elsewhere: the edit stands where they do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+"""
+CASES = {
+    "positions of another map": (
+        """\
+class Attention(nn.Module):
+    def __init__(self, channels=8):
+        super().__init__()
+        self.channels = channels
+        self.key = nn.Conv2d(channels, channels // 2, 1)
+        self.value = nn.Conv2d(channels, channels, 1)
+
+    def forward(self, x):
+        count = x.shape[2] * x.shape[3]
+        key = F.max_pool2d(self.key(x), 2)
+        value = F.max_pool2d(self.value(x), 2)
+        key = key.view(-1, self.channels // 2, count // 4)
+        value = value.view(-1, self.channels, count // 4)
+        return torch.bmm(value, key.transpose(1, 2))
+
+Attention()(torch.randn(2, 8, 7, 5)).sum().backward()
+""",
+        "`key.shape[2] * key.shape[3]` and 1 more",
+    ),
+    "a batch of one where strips are joined": (
+        """\
+def join(strips):
+    height = sum(strip.shape[2] for strip in strips)
+    whole = strips[0].new_empty([1, strips[0].shape[1], height, strips[0].shape[3]])
+    row = 0
+    for strip in strips:
+        whole[:, :, row:row + strip.shape[2]] = strip
+        row += strip.shape[2]
+    return whole
+
+net = nn.Conv2d(3, 4, 3, padding=1)
+strips = [net(torch.randn(6, 3, 8, 16)) for _ in range(2)]
+join(strips).sum().backward()
+""",
+        "`strips[0].new_empty([strips[0].size(0), strips[0].shape[1], height,"
+        " strips[0].shape[3]])`",
+    ),
+    "means of each row without their dim": (
+        """\
+def masked_mean(x, mask, dim):
+    return (x * mask).sum(dim=dim) / mask.sum(dim=dim).clamp(min=1)
+
+def whiten(x, mask, dim=1):
+    return x - masked_mean(x, mask, dim)
+
+weight = nn.Parameter(torch.randn(5, 7))
+whiten(weight, torch.ones(5, 7)).sum().backward()
+""",
+        "`(x * mask).sum(dim=dim, keepdim=True) /"
+        " mask.sum(dim=dim, keepdim=True).clamp(min=1)`",
+    ),
+    "channels that come first too late": (
+        """\
+class Normalize(nn.Module):
+    def forward(self, image):
+        mean = torch.tensor([0.4, 0.5, 0.6]).view(-1, 1, 1)
+        return image - mean
+
+normalize, net = Normalize(), nn.Conv2d(3, 4, 3)
+image = torch.rand(24, 20, 3)
+net(normalize(image).permute(2, 0, 1)[None]).sum().backward()
+""",
+        "`normalize(image.permute(2, 0, 1))`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_fix_is_that_of_an_answer(name: str, tmp_path: Path) -> None:
+    body, edit = CASES[name]
+    report = rehearsed(tmp_path, HEAD + body)
+    finding = next(f for f in report.findings if f.severity == "error")
+    assert [fix.message for fix in finding.fixes if fix.checked][:1] == [edit]
