@@ -90,3 +90,90 @@ def test_the_first_fix_is_that_of_an_answer(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, HEAD + body)
     finding = next(f for f in report.findings if f.severity == "error")
     assert [fix.message for fix in finding.fixes if fix.checked][:1] == [edit]
+
+
+def test_a_mean_that_a_constructor_keeps_is_detached(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+class Generator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mapping = nn.Linear(4, 4)
+
+    def mean_latent(self, count):
+        return self.mapping(torch.randn(count, 4)).mean(0, keepdim=True)
+
+    def forward(self, w):
+        return w * 2
+
+class Coach:
+    def __init__(self):
+        self.encoder, self.decoder = nn.Linear(4, 4), Generator()
+        self.mean = self.decoder.mean_latent(50)
+        self.optimizer = torch.optim.Adam(self.encoder.parameters())
+
+    def step(self, x):
+        self.optimizer.zero_grad()
+        loss = F.mse_loss(self.decoder(self.encoder(x) + self.mean), x)
+        loss.backward()
+        self.optimizer.step()
+
+coach = Coach()
+for _ in range(3):
+    coach.step(torch.randn(6, 4))
+""",
+    )
+    finding = next(f for f in report.findings if f.severity == "error")
+    assert finding.fixes[0].message == "`self.decoder.mean_latent(50).detach()`"
+
+
+def test_a_setting_is_not_made_1_to_fit(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+STACK = 4
+
+class Net(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.conv = nn.Conv2d(shape[0], 8, 3)
+
+    def forward(self, frames):
+        return self.conv(frames / 255)
+
+net = Net((1, 12, 12))
+net(torch.stack([torch.rand(12, 12) for _ in range(STACK)])[None]).sum().backward()
+""",
+    )
+    finding = next(f for f in report.findings if f.severity == "error")
+    assert not [f for f in finding.fixes if f.message == "`STACK = 1`"]
+
+
+def test_tensors_of_a_plain_class_that_it_optimizes_itself(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+class Process:
+    def __init__(self):
+        self.scale = torch.tensor(0.3, requires_grad=True)
+
+    def loss(self, x):
+        return (self.scale.exp() * x).sum()
+
+    def fit(self, x):
+        optimizer = torch.optim.Adam([self.scale], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            self.loss(x).backward()
+            optimizer.step()
+
+process = Process()
+print(process.loss(torch.randn(4)))
+process.fit(torch.randn(4))
+""",
+    )
+    assert "not-a-parameter" not in {finding.code for finding in report.findings}

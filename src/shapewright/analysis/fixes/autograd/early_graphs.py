@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import Edge, History
-from shapewright.analysis.autograd_errors.names import find_once_computed
+from shapewright.analysis.autograd_errors.names import find_name, find_once_computed
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
@@ -40,6 +40,7 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest computing without a graph what is computed once before the loop, or in
     each iteration.
     """
+    yield from suggest_detached_attribute(history, cause)
     maker, text_and_statement = cause.maker, None
     for _ in range(FOLLOWED):
         if maker is None:
@@ -69,6 +70,31 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     words = f"`{join_lines(written)}` inside the loop"
     edits = (cut_lines(text, statement), write_before(text, loop.body[0], written))
     yield Fix("fits", words, edits)
+
+
+def suggest_detached_attribute(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `self.mean = net.mean().detach()` where a constructor keeps the result
+    of layers that no optimizer of the loop changes.
+    """
+    edge, first = get_edge(cause), cause.other
+    if edge is None or first is None or not edge.fact.requires_grad:
+        return
+    name = find_name(history, edge).strip("`")
+    stepped = collect_stepped(history, first, cause.failing)
+    if not name.startswith("self.") or stepped & collect_parameters(history, edge):
+        return
+    for text in history.program.own_texts():
+        for function in text.nodes:
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            if function.name != "__init__":
+                continue
+            for node in ast.walk(function):
+                if not isinstance(node, ast.Assign) or text.around(node, ast.For):
+                    continue
+                is_kept = any(text.written(target) == name for target in node.targets)
+                if is_kept and isinstance(node.value, ast.Call):
+                    yield append_method(text, node.value, ".detach()")
 
 
 def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:

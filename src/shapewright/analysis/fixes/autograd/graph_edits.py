@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.autograd.early_graphs import (
     collect_parameters,
     collect_stepped,
     get_edge,
+    suggest_detached_attribute,
     suggest_for_early_graph,
     suggest_new_sum,
 )
@@ -80,6 +81,8 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "function": suggest_fitting_gradient,
         "unused": suggest_unused_parameters,
     }
+    if cause.kind == "carried":
+        yield from suggest_detached_attribute(history, cause)
     yield from ways[cause.kind](history, cause)
 
 

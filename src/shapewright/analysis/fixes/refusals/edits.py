@@ -10,6 +10,7 @@ from math import prod
 from shapewright.analysis.fixes.index_edits import MOST_MORE
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
+    has_emptied_setting,
     has_frozen_size,
 )
 from shapewright.analysis.makers import iter_first_makers
@@ -51,6 +52,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     """Return whether a fix cannot be what was meant, although the call may run."""
     code = failure.unmet.code if failure.unmet is not None else ""
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
+        return True
+    if has_emptied_setting(program, fix):
         return True
     if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
         return True

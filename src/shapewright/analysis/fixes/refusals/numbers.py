@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
@@ -37,6 +38,27 @@ def has_frozen_size(program: Program, fix: Fix) -> bool:
             continue
         lost = _collect_words(before) - _collect_words(after)
         if lost and _count_numbers(after) > _count_numbers(before):
+            return True
+    return False
+
+
+PLAIN = re.compile(r"kernel|stride|pad|group|dilation|epoch|worker", re.IGNORECASE)
+"""In the names of settings that are 1 as often as anything else."""
+
+
+def has_emptied_setting(program: Program, fix: Fix) -> bool:
+    """Return whether an edit makes 1 of a setting of the program that counts more:
+    frames that are stacked, heads, windows.
+    """
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        node = text.node(edit.span) if text is not None and edit.text == "1" else None
+        if text is None or not isinstance(node, ast.Constant) or node.value in (0, 1):
+            continue
+        parent = text.parent(node)
+        if not isinstance(parent, ast.Assign) or parent.col_offset:
+            continue
+        if not PLAIN.search(text.written(parent)):
             return True
     return False
 
