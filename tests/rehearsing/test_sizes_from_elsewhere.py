@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from shapewright.analysis.fixes.refusals.numbers import has_emptied_setting
+from shapewright.findings.finding import Edit, Fix
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
 from tests.rehearsing.rehearsed import rehearsed
 
 HEAD = """\
@@ -129,27 +133,29 @@ for _ in range(3):
     assert finding.fixes[0].message == "`self.decoder.mean_latent(50).detach()`"
 
 
-def test_a_setting_is_not_made_1_to_fit(tmp_path: Path) -> None:
-    report = rehearsed(
-        tmp_path,
-        HEAD
-        + """\
-STACK = 4
+class OneFile:
+    """A program of one file, as far as it is asked for its text."""
 
-class Net(nn.Module):
-    def __init__(self, shape):
-        super().__init__()
-        self.conv = nn.Conv2d(shape[0], 8, 3)
+    def __init__(self, text: str) -> None:
+        self.source = SourceText("program.py", text)
 
-    def forward(self, frames):
-        return self.conv(frames / 255)
+    def text(self, file: str) -> SourceText:
+        return self.source
 
-net = Net((1, 12, 12))
-net(torch.stack([torch.rand(12, 12) for _ in range(STACK)])[None]).sum().backward()
-""",
-    )
-    finding = next(f for f in report.findings if f.severity == "error")
-    assert not [f for f in finding.fixes if f.message == "`STACK = 1`"]
+
+@pytest.mark.parametrize(
+    ("text", "new", "is_refused"),
+    [
+        ("STACK = 4", "1", True),
+        ("STACK = 4", "2", False),
+        ("KERNEL_SIZE = 3", "1", False),
+        ("STACK = 0", "1", False),
+    ],
+)
+def test_a_setting_is_not_made_1_to_fit(text: str, new: str, is_refused: bool) -> None:
+    edit = Edit(Span("program.py", 1, len(text), 1, len(text) + 1), new)
+    fix = Fix("fits", "", (edit,))
+    assert has_emptied_setting(OneFile(text), fix) is is_refused  # type: ignore[arg-type]
 
 
 def test_tensors_of_a_plain_class_that_it_optimizes_itself(tmp_path: Path) -> None:
