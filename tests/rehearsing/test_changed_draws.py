@@ -111,3 +111,22 @@ def test_a_changed_draw_is_found(tmp_path: Path, name: str) -> None:
 def test_nothing_is_said_of_a_right_one(tmp_path: Path, name: str) -> None:
     findings = rehearsed(tmp_path, SCRIPT + RIGHT[name]).findings
     assert "changed-draw" not in {f.code for f in findings}
+
+
+@pytest.mark.parametrize(
+    ("weights", "edit"),
+    [
+        ("actor(state)", "`actor(state).softmax(-1)`"),
+        ("actor(state) / 0.8", "`(actor(state) / 0.8).softmax(-1)`"),
+        ("(actor(state) / 0.8).softmax(-1)", ""),
+        ("actor(state).exp()", ""),
+        ("torch.ones(2)", ""),
+    ],
+)
+def test_scores_are_no_weights_of_a_draw(
+    tmp_path: Path, weights: str, edit: str
+) -> None:
+    script = f"{SCRIPT}index = torch.multinomial({weights}, 1)\n"
+    findings = rehearsed(tmp_path, script).findings
+    fixes = [fix.message for finding in findings for fix in finding.fixes]
+    assert fixes == [edit] * bool(edit)

@@ -73,3 +73,44 @@ def test_rows_of_classes_are_quiet(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.replace("{loss}", RIGHT[name]))
     assert report.complete
     assert "view-mixes-dims" not in [each.code for each in report.findings]
+
+
+PATCHES = """\
+import torch
+from torch import nn
+
+p, channels = 4, {channels}
+encode = nn.Linear(p * p * channels, 8)
+x = torch.randn(2, channels, 12, 12)
+windows = x.unfold(2, p, p).unfold(3, p, p)
+rows = {rows}
+encode(rows).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "channels", "is_wrong"),
+    [
+        ("windows.contiguous().view(2, -1, p * p * channels)", 3, True),
+        ("windows.reshape(2, 9, p * p * channels)", 3, True),
+        ("windows.permute(0, 2, 3, 1, 4, 5).reshape(2, 9, p * p * channels)", 3, False),
+        ("windows.contiguous().view(2, -1, p * p)", 1, False),
+        (
+            "windows.permute(0, 2, 3, 4, 5, 1).reshape(2, -1, p * p * channels)",
+            3,
+            False,
+        ),
+    ],
+)
+def test_patches_that_were_unfolded(
+    rows: str, channels: int, is_wrong: bool, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, PATCHES.format(rows=rows, channels=channels))
+    fixes = [
+        fix.message
+        for finding in report.findings
+        if finding.code == "view-mixes-dims"
+        for fix in finding.fixes
+    ]
+    assert bool(fixes) == is_wrong
+    assert all(".permute(0, 2, 3, 1, 4, 5).reshape(2, " in fix for fix in fixes)

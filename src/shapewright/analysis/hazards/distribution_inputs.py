@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import QUOTIENTS
 from shapewright.analysis.hazards.value_makers import (
     FARTHEST,
     LINEAR,
@@ -51,6 +52,28 @@ def find_scores_as_probabilities(scene: HazardContext) -> Iterator[Finding]:
         )
         label = "the scores are made here"
         yield scene.finding(LOSS_INPUT, call.op, message, (maker.op, label))
+
+
+def find_scores_as_weights(scene: HazardContext) -> Iterator[Finding]:
+    """Find `torch.multinomial(scores, 1)` of what a layer returns."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        op = call.op
+        if call.name != "multinomial" or not op.inputs or op.span in seen:
+            continue
+        maker = find_value_maker(scene, op.inputs[0])
+        if maker is not None and maker.name in QUOTIENTS and maker.op.inputs:
+            maker = find_value_maker(scene, maker.op.inputs[0])  # a temperature
+        if maker is None or maker.name not in LINEAR or op.span is None:
+            continue
+        seen.add(op.span)
+        words = scene.words(op)[0]
+        message = (
+            f"`torch.multinomial` takes probabilities, but {words} holds logits of"
+            f" `{maker.name}`: a negative one is refused, `softmax` makes probabilities"
+        )
+        related = (maker.op, "the scores are made here")
+        yield scene.finding(LOSS_INPUT, op, message, related)
 
 
 def get_probabilities(node: ast.Call) -> ast.expr | None:

@@ -90,3 +90,46 @@ def _find_convolution(scene: HazardContext, fact: Fact) -> OperatorCall | None:
             return None
         fact = call.op.inputs[0]
     return None
+
+
+PATCHES = ("unfold", "contiguous", "clone")
+
+
+def find_unfolded_patches(scene: HazardContext) -> Iterator[Finding]:
+    """Find `x.unfold(2, p, p).unfold(3, p, p).view(b, -1, c * p * p)`, whose rows hold
+    several patches of one channel.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        op = call.op
+        if call.name not in REGROUPING or not op.inputs or op.span in seen:
+            continue
+        before, after = op.inputs[0].shape, op.outputs[0].shape if op.outputs else ()
+        if len(before) != 6 or len(after) != 3 or before[1] < 2:
+            continue
+        batch, channels, down, across, *sides = before
+        count, size = down * across, channels * sides[0] * sides[1]
+        if after != (batch, count, size) or count < 2:
+            continue
+        if not _is_unfolded_twice(scene, op.inputs[0]):
+            continue
+        seen.add(op.span)
+        yield scene.finding(
+            VIEW_MIXES_DIMS,
+            op,
+            f"`{call.name}` of unfolded patches {format_shape(op.inputs[0])} to"
+            f" {format_shape(op.outputs[0])} puts patches of one channel into each"
+            f" row: the {channels} channels are in dim 1, in front of the patches",
+        )
+
+
+def _is_unfolded_twice(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether windows of two dims were cut, and nothing was moved since."""
+    count = 0
+    for _ in range(FARTHEST):
+        call = scene.maker(fact)
+        if call is None or call.name not in PATCHES or not call.op.inputs:
+            break
+        count += call.name == "unfold"
+        fact = call.op.inputs[0]
+    return count == 2

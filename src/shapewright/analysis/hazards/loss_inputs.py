@@ -9,6 +9,7 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distribution_inputs import (
     find_logarithms_as_deviations,
     find_scores_as_probabilities,
+    find_scores_as_weights,
 )
 from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
 from shapewright.analysis.hazards.value_makers import (
@@ -195,4 +196,5 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
             LOSS_INPUT, loss_input.loss, message, (loss_input.maker, label)
         )
     yield from find_scores_as_probabilities(scene)
+    yield from find_scores_as_weights(scene)
     yield from find_logarithms_as_deviations(scene)

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from math import prod
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.flattened_channels import find_flattened_channels
+from shapewright.analysis.hazards.flattened_channels import (
+    find_flattened_channels,
+    find_unfolded_patches,
+)
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, RegroupedDims
 from shapewright.analysis.provenance.axis_flow import get_length
@@ -46,6 +49,7 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
         elif _has_tokens_of_rows(block):
             yield _report_tokens(scene, op, block)
     yield from find_flattened_channels(scene)
+    yield from find_unfolded_patches(scene)
 
 
 def _find_moved_axis(block: RegroupedDims) -> Axis | None:

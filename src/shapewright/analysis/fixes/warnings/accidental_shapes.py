@@ -118,6 +118,11 @@ def suggest_transpose(
     span = text.span(node)
     tail = Span(span.file, *_get_end(owner), *_get_end(span))
     rank = len(before)
+    if "of unfolded patches" in finding.message:
+        new = f".permute(0, 2, 3, 1, 4, 5).reshape({text.at(tail).partition('(')[2]}"
+        shown = join_lines(text.at(owner) + new)
+        yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+        return
     if "of one of the" in finding.message:
         yield from _suggest_patches(op, text, owner, span)
         return

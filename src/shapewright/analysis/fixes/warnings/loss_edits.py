@@ -267,7 +267,16 @@ def _suggest_other_loss(
 def suggest_logits_keyword(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `Categorical(logits=scores)` for `Categorical(scores)`."""
+    """Suggest `Categorical(logits=scores)` for `Categorical(scores)`, and probabilities
+    for the weights of `torch.multinomial`.
+    """
+    if get_called_name(node) == "multinomial" and isinstance(node, ast.Call):
+        owner = get_receiver(node)
+        is_function = isinstance(owner, ast.Name) and owner.id == "torch"
+        weights = node.args[0] if is_function and node.args else owner
+        if weights is not None:
+            yield append_method(text, weights, ".softmax(-1)")
+        return
     scores = get_probabilities(node) if isinstance(node, ast.Call) else None
     if scores is None or not isinstance(node, ast.Call):
         return
