@@ -720,6 +720,12 @@ FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
 SAME_BRANCHES = _mistake("same-branches",
     "an `if` whose two branches do the same: what it asks has no effect",
     "what one of the branches was meant to do")
+RETURN_IN_LOOP = _mistake("return-in-loop",
+    "a `return` that ends a loop in its first turn: only the first batch counts",
+    "the `return` behind the loop")
+LOSS_OVERWRITTEN = _mistake("loss-overwritten",
+    "a loss that each turn of a loop assigns anew: only the last step is trained",
+    "`loss += criterion(...)`")
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled before it was asked",
     "`log_prob` of what was drawn")

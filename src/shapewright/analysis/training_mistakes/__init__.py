@@ -53,6 +53,7 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import (
     shuffled_results as shuffled_results,
 )
+from shapewright.analysis.training_mistakes import single_turns as single_turns
 from shapewright.analysis.training_mistakes import sorted_labels as sorted_labels
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
 from shapewright.analysis.training_mistakes import training_modes as training_modes

@@ -66,6 +66,10 @@ from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_new_layer,
     suggest_weight_of_batch,
 )
+from shapewright.analysis.fixes.warnings.loop_edits import (
+    suggest_added_loss,
+    suggest_return_behind_loop,
+)
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -220,6 +224,7 @@ from shapewright.findings.codes import (
     LOG_OF_ZERO,
     LOGIT_THRESHOLD,
     LOSS_INPUT,
+    LOSS_OVERWRITTEN,
     LOSS_SHAPES,
     LOST_BATCH,
     MASK_AXIS,
@@ -252,6 +257,7 @@ from shapewright.findings.codes import (
     RATE_AS_FACTOR,
     REPEATED_LAYER,
     RESULT_DROPPED,
+    RETURN_IN_LOOP,
     REVERSED_GUIDANCE,
     ROOT_OF_ZERO,
     SAMPLER_WEIGHTS,
@@ -425,6 +431,8 @@ WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    RETURN_IN_LOOP: suggest_return_behind_loop,
+    LOSS_OVERWRITTEN: suggest_added_loss,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
