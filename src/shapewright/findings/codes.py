@@ -726,6 +726,9 @@ RETURN_IN_LOOP = _mistake("return-in-loop",
 LOSS_OVERWRITTEN = _mistake("loss-overwritten",
     "a loss that each turn of a loop assigns anew: only the last step is trained",
     "`loss += criterion(...)`")
+LATE_BINDING = _mistake("late-binding",
+    "a function that a loop keeps and that reads the loop's variable: of the last turn",
+    "`lambda x, name=name: ...`")
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled before it was asked",
     "`log_prob` of what was drawn")

@@ -1,4 +1,4 @@
-"""Edits for loops: where they return, and what they add up."""
+"""Edits for loops: where they return, what they add up, what their functions read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.late_bindings import find_late_names
 from shapewright.analysis.training_mistakes.single_turns import (
     find_early_return,
     find_zero,
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, iter_own_nodes
 
 
@@ -65,3 +67,33 @@ def suggest_added_loss(
     if find_zero(text, loop, name) is None:
         edits.insert(0, write_before(text, loop, f"{name} = 0"))
     yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))
+
+
+def suggest_bound_names(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `lambda x, name=name: ...`, which binds the value of each turn."""
+    if not isinstance(node, ast.Lambda | ast.FunctionDef) or node.args.kwarg:
+        return
+    new = ", ".join(f"{name}={name}" for name in find_late_names(text, node))
+    arguments = node.args
+    parameters: list[ast.expr | ast.arg] = [
+        *arguments.args, *arguments.defaults, *arguments.kwonlyargs,
+        *(value for value in arguments.kw_defaults if value is not None),
+        *([arguments.vararg] if arguments.vararg else []),
+    ]  # fmt: skip
+    span = text.span(node)
+    if parameters:
+        last = max(
+            (part.end_lineno or 0, part.end_col_offset or 0) for part in parameters
+        )
+        line, column, new = last[0], text.column(*last), f", {new}"
+    elif isinstance(node, ast.Lambda):
+        line, column, new = span.line, span.column + len("lambda"), f" {new}"
+    else:
+        line = span.line
+        column = text.lines[line - 1].index("(", span.column) + 2
+    edit = Edit(Span(text.file, line, column, line, column), new)
+    row = text.lines[line - 1]
+    head = f"{row[: column - 1]}{new}{row[column - 1 :]}".strip()
+    yield Fix("fits", f"`{head}`", (edit,))

@@ -68,6 +68,7 @@ from shapewright.analysis.fixes.warnings.layer_edits import (
 )
 from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_added_loss,
+    suggest_bound_names,
     suggest_return_behind_loop,
 )
 from shapewright.analysis.fixes.warnings.loss_edits import (
@@ -219,6 +220,7 @@ from shapewright.findings.codes import (
     INVERTED_MOMENTUM,
     LARGE_EPS,
     LAST_STEP,
+    LATE_BINDING,
     LAYOUT,
     LOADED_WEIGHTS_LOST,
     LOG_OF_ZERO,
@@ -433,6 +435,7 @@ WAYS: dict[str, Suggest] = {
     FLAG_WITHOUT_EFFECT: suggest_flag,
     RETURN_IN_LOOP: suggest_return_behind_loop,
     LOSS_OVERWRITTEN: suggest_added_loss,
+    LATE_BINDING: suggest_bound_names,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
