@@ -51,6 +51,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_predictions,
     suggest_exchanged_quotient,
     suggest_exclusive_product,
+    suggest_named_argument,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_name,
@@ -235,6 +236,7 @@ from shapewright.findings.codes import (
     MEAN_OVER_SAMPLES,
     METRIC_DIRECTION,
     MINIMIZED_ENTROPY,
+    MISPLACED_ARGUMENT,
     MIXED_REDUCTIONS,
     MODEL_KEPT_OVER_FOLDS,
     MODEL_NOT_COPIED,
@@ -436,6 +438,7 @@ WAYS: dict[str, Suggest] = {
     RETURN_IN_LOOP: suggest_return_behind_loop,
     LOSS_OVERWRITTEN: suggest_added_loss,
     LATE_BINDING: suggest_bound_names,
+    MISPLACED_ARGUMENT: suggest_named_argument,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
