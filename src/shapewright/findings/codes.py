@@ -621,6 +621,9 @@ NAN_IN_DATA = _hazard("nan-in-data",
 LOG_OF_ZERO = _hazard("log-of-zero",
     "the logarithm of data that are 0 at places: minus infinity",
     "`torch.log(x + 1e-6)`, `x.clamp(min=1e-6).log()`", of_shapes=False)
+LIMIT_AFTER_LOG = _hazard("limit-after-log",
+    "a tiny limit behind a logarithm: all of what was less than 1 becomes one number",
+    "`torch.log(x.clamp(min=1e-5))`", of_shapes=False)
 ROOT_OF_ZERO = _hazard("root-of-zero",
     "the root of distances of samples to themselves: its derivative at 0 is infinite",
     "`torch.sqrt(x.clamp(min=1e-12))`", of_shapes=False)

@@ -172,6 +172,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_filled_cells,
     suggest_flat_gradient,
     suggest_kept_labels,
+    suggest_limit_inside,
     suggest_limited_value,
     suggest_other_sign,
     suggest_scaled_pixels,
@@ -223,6 +224,7 @@ from shapewright.findings.codes import (
     LAST_STEP,
     LATE_BINDING,
     LAYOUT,
+    LIMIT_AFTER_LOG,
     LOADED_WEIGHTS_LOST,
     LOG_OF_ZERO,
     LOGIT_THRESHOLD,
@@ -479,6 +481,7 @@ WAYS: dict[str, Suggest] = {
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
     CLASSES_BY_TEXT: suggest_class_name,
+    LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""
