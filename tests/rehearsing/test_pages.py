@@ -33,6 +33,7 @@ CODES = (
     "split-by-class", "copies-before-split",
     "patience-not-reset", "reversed-guidance",
     "class-weights-inverted", "changed-draw",
+    "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
 )  # fmt: skip
 
 RAISES = {

@@ -162,6 +162,11 @@ AROUND = {
         "",
     ),
     "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
+    "limit-after-log": (
+        "model = nn.Linear(6, 4)\n" + MODEL,
+        "power = model(x).square()\n",
+        "loss = bands.mean()\n",
+    ),
     "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
     "ignored-labels-counted": ("model = nn.Linear(6, vocab)\n" + MODEL, "", ""),
     "quantiles-swapped": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),

@@ -621,6 +621,9 @@ NAN_IN_DATA = _hazard("nan-in-data",
 LOG_OF_ZERO = _hazard("log-of-zero",
     "the logarithm of data that are 0 at places: minus infinity",
     "`torch.log(x + 1e-6)`, `x.clamp(min=1e-6).log()`", of_shapes=False)
+LIMIT_AFTER_LOG = _hazard("limit-after-log",
+    "a tiny limit behind a logarithm: all of what was less than 1 becomes one number",
+    "`torch.log(x.clamp(min=1e-5))`", of_shapes=False)
 ROOT_OF_ZERO = _hazard("root-of-zero",
     "the root of distances of samples to themselves: its derivative at 0 is infinite",
     "`torch.sqrt(x.clamp(min=1e-12))`", of_shapes=False)
@@ -720,6 +723,18 @@ FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
 SAME_BRANCHES = _mistake("same-branches",
     "an `if` whose two branches do the same: what it asks has no effect",
     "what one of the branches was meant to do")
+RETURN_IN_LOOP = _mistake("return-in-loop",
+    "a `return` that ends a loop in its first turn: only the first batch counts",
+    "the `return` behind the loop")
+LOSS_OVERWRITTEN = _mistake("loss-overwritten",
+    "a loss that each turn of a loop assigns anew: only the last step is trained",
+    "`loss += criterion(...)`")
+LATE_BINDING = _mistake("late-binding",
+    "a function that a loop keeps and that reads the loop's variable: of the last turn",
+    "`lambda x, name=name: ...`")
+MISPLACED_ARGUMENT = _mistake("misplaced-argument",
+    "a weight decay given as `dampening`, a share that is kept as that to drop",
+    "`weight_decay=decay`, `nn.Dropout(1 - keep_prob)`")
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled before it was asked",
     "`log_prob` of what was drawn")

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from shapewright.analysis.hazards import is_ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import accuracies as accuracies
+from shapewright.analysis.training_mistakes import argument_names as argument_names
 from shapewright.analysis.training_mistakes import array_shapes as array_shapes
 from shapewright.analysis.training_mistakes import carried_states as carried_states
 from shapewright.analysis.training_mistakes import changed_draws as changed_draws
@@ -26,6 +27,7 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
 from shapewright.analysis.training_mistakes import guidance as guidance
 from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
+from shapewright.analysis.training_mistakes import late_bindings as late_bindings
 from shapewright.analysis.training_mistakes import layer_sizes as layer_sizes
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import (
@@ -53,6 +55,7 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import (
     shuffled_results as shuffled_results,
 )
+from shapewright.analysis.training_mistakes import single_turns as single_turns
 from shapewright.analysis.training_mistakes import sorted_labels as sorted_labels
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
 from shapewright.analysis.training_mistakes import training_modes as training_modes

@@ -1,4 +1,6 @@
-"""Edits of formulas: off by one sample, in the wrong order or without effect."""
+"""Edits of formulas: off by one sample, in the wrong order or without effect,
+with arguments at the place of others.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,10 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.argument_names import (
+    get_complement,
+    list_misplaced,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import (
@@ -133,3 +139,30 @@ def suggest_exchanged_quotient(
     below = f"({top})" if isinstance(node.left, ast.BinOp) else top
     new = f"{above} / {below}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_named_argument(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `weight_decay=decay` for an argument at the place of another one, and
+    `1 - keep` for a share that is kept where that to drop is taken.
+    """
+    call = text.around(node, ast.Call)
+    if call is None or not isinstance(node, ast.expr):
+        return
+    rows = list_misplaced(text, call)
+    if not rows:
+        other = get_complement(node)
+        new = text.written(other) if other is not None else f"1 - {text.written(node)}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+        return
+    names = [meant for _, meant, _ in rows]
+    taken = {word.arg for word in call.keywords}
+    if "" in names or len({*names}) < len(names) or taken & {*names}:
+        return
+    words = [f"{meant}={text.written(value)}" for value, meant, _ in rows]
+    edits = tuple(
+        Edit(text.span(value), word)
+        for (value, _, _), word in zip(rows, words, strict=True)
+    )
+    yield Fix("fits", f"`{', '.join(words)}`", edits)

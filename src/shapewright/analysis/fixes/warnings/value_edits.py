@@ -6,13 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.operands import TIGHT, append_method
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.hazards.distribution_inputs import get_scale
+from shapewright.analysis.hazards.log_limits import LOGARITHMS
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name
 
 SMALLEST = {"sqrt": "1e-12"}
 """What a call is given at least: the root of 1e-12 is 1e-6."""
@@ -39,6 +41,31 @@ def suggest_limited_value(
     else:
         return
     yield append_method(text, value, f".clamp(min={SMALLEST.get(name, SMALL)})")
+
+
+def suggest_limit_inside(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `torch.log(x.clamp(min=1e-5))` for `torch.log(x).clamp(min=1e-5)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    value = node.func.value
+    outer = node.args if isinstance(value, ast.Call) else node.args[1:]
+    source = value if isinstance(value, ast.Call) else next(iter(node.args), None)
+    if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Attribute):
+        return
+    if get_called_name(source) not in LOGARITHMS or source.keywords:
+        return
+    operand = source.args[0] if source.args else source.func.value
+    limits = [text.written(part) for part in outer]
+    limits += [f"{word.arg}={text.written(word.value)}" for word in node.keywords]
+    inner = text.written(operand)
+    if not isinstance(operand, TIGHT):
+        inner = f"({inner})"
+    inner = f"{inner}.{node.func.attr}({', '.join(limits)})"
+    name = text.written(source.func)
+    new = f"{name}({inner})" if source.args else f"{inner}.{source.func.attr}()"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def suggest_filled_cells(

@@ -51,6 +51,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_predictions,
     suggest_exchanged_quotient,
     suggest_exclusive_product,
+    suggest_named_argument,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_name,
@@ -65,6 +66,11 @@ from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_named_momentum,
     suggest_new_layer,
     suggest_weight_of_batch,
+)
+from shapewright.analysis.fixes.warnings.loop_edits import (
+    suggest_added_loss,
+    suggest_bound_names,
+    suggest_return_behind_loop,
 )
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
@@ -166,6 +172,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_filled_cells,
     suggest_flat_gradient,
     suggest_kept_labels,
+    suggest_limit_inside,
     suggest_limited_value,
     suggest_other_sign,
     suggest_scaled_pixels,
@@ -215,11 +222,14 @@ from shapewright.findings.codes import (
     INVERTED_MOMENTUM,
     LARGE_EPS,
     LAST_STEP,
+    LATE_BINDING,
     LAYOUT,
+    LIMIT_AFTER_LOG,
     LOADED_WEIGHTS_LOST,
     LOG_OF_ZERO,
     LOGIT_THRESHOLD,
     LOSS_INPUT,
+    LOSS_OVERWRITTEN,
     LOSS_SHAPES,
     LOST_BATCH,
     MASK_AXIS,
@@ -228,6 +238,7 @@ from shapewright.findings.codes import (
     MEAN_OVER_SAMPLES,
     METRIC_DIRECTION,
     MINIMIZED_ENTROPY,
+    MISPLACED_ARGUMENT,
     MIXED_REDUCTIONS,
     MODEL_KEPT_OVER_FOLDS,
     MODEL_NOT_COPIED,
@@ -252,6 +263,7 @@ from shapewright.findings.codes import (
     RATE_AS_FACTOR,
     REPEATED_LAYER,
     RESULT_DROPPED,
+    RETURN_IN_LOOP,
     REVERSED_GUIDANCE,
     ROOT_OF_ZERO,
     SAMPLER_WEIGHTS,
@@ -425,6 +437,10 @@ WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    RETURN_IN_LOOP: suggest_return_behind_loop,
+    LOSS_OVERWRITTEN: suggest_added_loss,
+    LATE_BINDING: suggest_bound_names,
+    MISPLACED_ARGUMENT: suggest_named_argument,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
@@ -465,6 +481,7 @@ WAYS: dict[str, Suggest] = {
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
     CLASSES_BY_TEXT: suggest_class_name,
+    LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
 }
 """What suggests edits, by the code of a warning."""

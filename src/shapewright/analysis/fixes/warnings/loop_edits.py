@@ -1,0 +1,99 @@
+"""Edits for loops: where they return, what they add up, what their functions read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.late_bindings import find_late_names
+from shapewright.analysis.training_mistakes.single_turns import (
+    find_early_return,
+    find_zero,
+)
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import collect_names, iter_own_nodes
+
+
+def suggest_return_behind_loop(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to move a `return` behind its loop, with what is computed for it of the
+    sums alone.
+    """
+    loop = text.around(node, ast.For)
+    leaving, sums = find_early_return(text, loop) if loop is not None else (None, [])
+    body = getattr(text.parent(leaving), "body", [])
+    if loop is None or leaving is None or not sums or len(body) < 2:
+        return
+    first = len(body) - 1
+    of_sums = [node for part in sums for node in ast.walk(part)]
+    added = {n.id for n in of_sums if isinstance(n, ast.Name)}
+    changed = {
+        name
+        for part in iter_own_nodes(loop)
+        if isinstance(part, ast.Assign) and part not in sums
+        for name in collect_names(part, ast.Store)
+    } | collect_names(loop.target)
+    while isinstance(body[first - 1], ast.Assign) and body[first - 1] not in sums:
+        read = collect_names(body[first - 1].value, ast.Load)
+        if not read & added or read & changed:
+            break
+        first -= 1
+    if first == 0:
+        return
+    moved = [text.written(statement) for statement in body[first:]]
+    if any("\n" in row for row in moved):
+        return
+    indent = text.lines[loop.lineno - 1][: loop.col_offset]
+    edits: list[Edit] = [cut_lines(text, statement) for statement in body[first:]]
+    edits.append(write_after(text, loop, f"\n{indent}".join(moved)))
+    yield Fix("fits", f"`{join_lines(moved[-1])}` behind the loop", tuple(edits))
+
+
+def suggest_added_loss(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `loss += criterion(...)`, and `loss = 0` before the loop."""
+    loop = text.around(node, ast.For)
+    if loop is None or not isinstance(node, ast.Assign):
+        return
+    name, value = text.written(node.targets[0]), text.written(node.value)
+    new = f"{name} += {value}"
+    edits = [Edit(text.span(node), new)]
+    if find_zero(text, loop, name) is None:
+        edits.insert(0, write_before(text, loop, f"{name} = 0"))
+    yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))
+
+
+def suggest_bound_names(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `lambda x, name=name: ...`, which binds the value of each turn."""
+    if not isinstance(node, ast.Lambda | ast.FunctionDef) or node.args.kwarg:
+        return
+    new = ", ".join(f"{name}={name}" for name in find_late_names(text, node))
+    arguments = node.args
+    parameters: list[ast.expr | ast.arg] = [
+        *arguments.args, *arguments.defaults, *arguments.kwonlyargs,
+        *(value for value in arguments.kw_defaults if value is not None),
+        *([arguments.vararg] if arguments.vararg else []),
+    ]  # fmt: skip
+    span = text.span(node)
+    if parameters:
+        last = max(
+            (part.end_lineno or 0, part.end_col_offset or 0) for part in parameters
+        )
+        line, column, new = last[0], text.column(*last), f", {new}"
+    elif isinstance(node, ast.Lambda):
+        line, column, new = span.line, span.column + len("lambda"), f" {new}"
+    else:
+        line = span.line
+        column = text.lines[line - 1].index("(", span.column) + 2
+    edit = Edit(Span(text.file, line, column, line, column), new)
+    row = text.lines[line - 1]
+    head = f"{row[: column - 1]}{new}{row[column - 1 :]}".strip()
+    yield Fix("fits", f"`{head}`", (edit,))
