@@ -721,7 +721,7 @@ SAME_BRANCHES = _mistake("same-branches",
     "an `if` whose two branches do the same: what it asks has no effect",
     "what one of the branches was meant to do")
 CHANGED_DRAW = _mistake("changed-draw",
-    "`log_prob` of a draw that was squashed or scaled before it was asked",
+    "`log_prob` of a draw that was squashed or scaled, or of another than the action",
     "`log_prob` of what was drawn")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",
