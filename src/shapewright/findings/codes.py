@@ -510,6 +510,12 @@ LARGE_EPS = _hazard("large-eps",
 INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
     "opacities along a ray multiplied by a cumulative product that includes them",
     "the product shifted by one: a leading 1, without the last factor")
+REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
+    "`q + (z - q).detach()`: the value of `z`, which was to be that of the quantized",
+    "`z + (q - z).detach()`", of_shapes=False)
+REVERSED_MINING = _hazard("reversed-mining",
+    "a triplet loss of the nearest sample of a class and the farthest of others",
+    "`max` of the distances within a class, `min` of the others", of_shapes=False)
 PARAMETRIZED_WRITE = _hazard("parametrized-write",
     "a write to a weight that `weight_norm` or a parametrization computes anew",
     "the initialization before the parametrization", of_shapes=False)

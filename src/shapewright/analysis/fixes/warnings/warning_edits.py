@@ -51,6 +51,8 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_predictions,
     suggest_exchanged_quotient,
     suggest_exclusive_product,
+    suggest_hardest,
+    suggest_straight_through,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_name,
@@ -253,6 +255,8 @@ from shapewright.findings.codes import (
     REPEATED_LAYER,
     RESULT_DROPPED,
     REVERSED_GUIDANCE,
+    REVERSED_MINING,
+    REVERSED_STRAIGHT_THROUGH,
     ROOT_OF_ZERO,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
@@ -425,6 +429,8 @@ WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    REVERSED_STRAIGHT_THROUGH: suggest_straight_through,
+    REVERSED_MINING: suggest_hardest,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
