@@ -516,6 +516,9 @@ REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
 REVERSED_MINING = _hazard("reversed-mining",
     "a triplet loss of the nearest sample of a class and the farthest of others",
     "`max` of the distances within a class, `min` of the others", of_shapes=False)
+PERMUTED_TWICE = _hazard("permuted-twice",
+    "rows that are put back by the permutation that reordered them, not its inverse",
+    "`argsort` of the permutation", of_shapes=False)
 PARAMETRIZED_WRITE = _hazard("parametrized-write",
     "a write to a weight that `weight_norm` or a parametrization computes anew",
     "the initialization before the parametrization", of_shapes=False)

@@ -23,9 +23,9 @@ from shapewright.record.ops import Fact, Op
 DIFFERENCES = operators_with("subtracts")
 CHOICES = (
     operators_with("rounds", "has_zero_gradient", "compares_elements")
-    | operators_with("returns_indices", "sorts_elements", "gives_soft_labels")
+    | operators_with("returns_indices", "sorts_elements", "takes_integers")
     | {"==", "!=", ">", "<", ">=", "<="}
-) - {"softmax", "log_softmax", "lerp", "exp"}
+)
 """Calls through which no gradient goes."""
 FARTHEST = 96
 """Calls between a tensor and what it is the quantized form of."""
@@ -158,8 +158,7 @@ def _get_detached(node: ast.expr) -> ast.expr | None:
 LARGEST, SMALLEST = frozenset({"max", "amax"}), frozenset({"min", "amin"})
 EQUALITIES = {"==": True, "eq": True, "!=": False, "ne": False}
 """Comparisons of labels, and whether they are true for equal ones."""
-INVERSIONS = operators_with("keeps_promise") & {"logical_not", "bitwise_not", "invert"}
-INVERTING = INVERSIONS | {"~"}
+INVERTING = frozenset({"~", "logical_not"})
 COMBINING = operators_with("needs_all_truths") | operators_with("keeps_mask")
 PAIRING = COMBINING | {"&", "|", "bitwise_or"}
 VIEWS = ("[]",)

@@ -172,7 +172,7 @@ def suggest_hardest(
         if not new.startswith(f"{head}{name}("):
             return
         inside = new[len(head) + len(name) :]
-        head, inside = (_turn_infinities(part) for part in (head, inside))
+        head, inside = (_negate_infinities(part) for part in (head, inside))
         edits.append(Edit(text.span(call), f"{head}{other}{inside}"))
         if not any(word in new for word in INFINITIES) and "masked_fill" in new:
             return
@@ -184,16 +184,16 @@ def suggest_hardest(
 INFINITIES = ("inf", "1e9", "1e6", "1e12")
 
 
-def _turn_infinities(written: str) -> str:
+def _negate_infinities(written: str) -> str:
     """Return a text with `float("inf")` for `float("-inf")` and the reverse."""
     pattern = (
         r"""(-?)(float\(["'])(-?)(inf["']\))|(-?)((?:torch|math|np)\.inf|\b1e\d+)"""
     )
 
-    def turn(match: re.Match[str]) -> str:
+    def negate(match: re.Match[str]) -> str:
         outer, call, inner, end, sign, number = match.groups()
         if call is None:
             return number if sign else f"-{number}"
         return f"{call}{'' if outer or inner else '-'}{end}"
 
-    return re.sub(pattern, turn, written)
+    return re.sub(pattern, negate, written)
