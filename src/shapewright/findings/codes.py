@@ -519,6 +519,9 @@ REVERSED_MINING = _hazard("reversed-mining",
 PERMUTED_TWICE = _hazard("permuted-twice",
     "rows that are put back by the permutation that reordered them, not its inverse",
     "`argsort` of the permutation", of_shapes=False)
+FLIP_NOT_UNDONE = _hazard("flip-not-undone",
+    "a sum of predictions for a picture and for the flipped one, not flipped back",
+    "`model(x.flip(-1)).flip(-1)`", of_shapes=False)
 PARAMETRIZED_WRITE = _hazard("parametrized-write",
     "a write to a weight that `weight_norm` or a parametrization computes anew",
     "the initialization before the parametrization", of_shapes=False)

@@ -416,3 +416,38 @@ def suggest_one_repeat(
             new = f"{place[0].written(owner)}.repeat_interleave({count}, dim=0)"
             edit = Edit(place[0].span(place[1]), new)
             yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def suggest_flip_of_result(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `model(x.flip(-1)).flip(-1)` for `model(x.flip(-1))`."""
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is None or place[0] is not text:
+        return
+    turn, owner = place[1], get_receiver(place[1])
+    arguments = list(turn.args)
+    if isinstance(owner, ast.Name) and owner.id == "torch":
+        arguments = arguments[1:]
+    written = [text.written(part) for part in (*arguments, *turn.keywords)]  # type: ignore[arg-type]
+    name = get_called_name(turn)
+    if name == "rot90" and written:
+        written[0] = f"-{written[0]}"
+    elif name != "flip":
+        return
+    held = text.parent(turn)
+    calls = [held] if isinstance(held, ast.Call) and turn in held.args else []
+    if isinstance(held, ast.Assign) and isinstance(held.targets[0], ast.Name):
+        calls = [
+            n
+            for n in text.nodes
+            if isinstance(n, ast.Call)
+            and any(
+                isinstance(part, ast.Name) and part.id == held.targets[0].id
+                for part in n.args
+            )
+        ]
+    if len(calls) == 1:
+        back = f".{name}({', '.join(written)})"
+        new = f"{text.written(calls[0])}{back}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(calls[0]), new),))

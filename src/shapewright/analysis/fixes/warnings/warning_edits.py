@@ -24,6 +24,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_end_of_episode,
     suggest_fitted_scaler,
+    suggest_flip_of_result,
     suggest_inverse_permutation,
     suggest_loader_in_order,
     suggest_mean_of_features,
@@ -206,6 +207,7 @@ from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FITTED_ANEW,
     FLAG_WITHOUT_EFFECT,
+    FLIP_NOT_UNDONE,
     FLOAT_MASK,
     FOCAL_ON_MEAN,
     GRADIENTS_CLEARED_UNUSED,
@@ -434,6 +436,7 @@ WAYS: dict[str, Suggest] = {
     FLAG_WITHOUT_EFFECT: suggest_flag,
     REVERSED_STRAIGHT_THROUGH: suggest_straight_through,
     PERMUTED_TWICE: suggest_inverse_permutation,
+    FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
