@@ -1,4 +1,4 @@
-"""Probabilities that are asked of squashed or scaled draws."""
+"""Probabilities that are asked of squashed or scaled draws, or of draws anew."""
 
 from __future__ import annotations
 
@@ -59,6 +59,38 @@ WRONG = {
         "logp = dist.log_prob(action)",
         "",
     ),
+    "of a second draw": (
+        "dist = torch.distributions.Categorical(logits=mean)\n"
+        "action = dist.sample()\n"
+        "kept = []\n"
+        "kept.append((state, action, dist.log_prob(dist.sample())))",
+        "`dist.log_prob(action)`",
+    ),
+    "of a second draw, returned": (
+        "class Policy(nn.Module):\n"
+        "    def forward(self, s):\n"
+        "        return Normal(actor(s), 1.0)\n\n"
+        "    def act(self, s):\n"
+        "        pi = self(s)\n"
+        "        a = pi.sample().numpy()\n"
+        "        again = pi.sample()\n"
+        "        logp = pi.log_prob(again).sum(-1)\n"
+        "        return a, logp\n\n"
+        "Policy().act(state)",
+        "`pi.log_prob(torch.as_tensor(a))`",
+    ),
+    "of a second draw of what is built twice": (
+        "class Env:\n"
+        "    def step(self, a):\n"
+        "        return -a\n\n"
+        "def run(env, logits):\n"
+        "    a = torch.distributions.Categorical(logits=logits).sample()\n"
+        "    lp = torch.distributions.Categorical(logits=logits).log_prob(\n"
+        "        torch.distributions.Categorical(logits=logits).sample())\n"
+        "    return -lp * env.step(a)\n\n"
+        "run(Env(), mean)",
+        "`torch.distributions.Categorical(logits=logits).log_prob(a)`",
+    ),
 }
 RIGHT = {
     "as drawn": (
@@ -71,6 +103,44 @@ RIGHT = {
         "dist = TransformedDistribution(Normal(mean, std), [TanhTransform()])\n"
         "a = dist.rsample()\n"
         "logp = dist.log_prob(a)"
+    ),
+    "an entropy of draws": (
+        "dist = Normal(mean, std)\n"
+        "kept = []\n"
+        "a = dist.rsample()\n"
+        "entropy = -dist.log_prob(dist.rsample()).sum(-1)\n"
+        "kept.append((a, entropy))"
+    ),
+    "both probabilities": (
+        "def act(dist):\n"
+        "    a = dist.sample()\n"
+        "    logp = dist.log_prob(a)\n"
+        "    other = dist.log_prob(dist.sample())\n"
+        "    return a, logp, other\n\n"
+        "act(Normal(mean, std))"
+    ),
+    "two policies": (
+        "def act(first, second):\n"
+        "    a = first.sample()\n"
+        "    logp = second.log_prob(second.sample())\n"
+        "    return a, logp\n\n"
+        "act(Normal(mean, std), Normal(mean + 1, std))"
+    ),
+    "another distribution of the name": (
+        "kept = []\n"
+        "dist = Normal(mean, std)\n"
+        "old = dist.sample()\n"
+        "kept.append(old)\n"
+        "dist = Normal(mean + 1, std)\n"
+        "new = dist.sample()\n"
+        "kept.append((new, dist.log_prob(new)))"
+    ),
+    "an average over draws": (
+        "def estimate(dist):\n"
+        "    a = dist.sample()\n"
+        "    logp = dist.log_prob(dist.sample((100,))).mean(0)\n"
+        "    return a, logp\n\n"
+        "estimate(Normal(mean, std))"
     ),
     "limited": (
         "dist = Normal(mean, std)\n"

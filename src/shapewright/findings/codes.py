@@ -510,6 +510,18 @@ LARGE_EPS = _hazard("large-eps",
 INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
     "opacities along a ray multiplied by a cumulative product that includes them",
     "the product shifted by one: a leading 1, without the last factor")
+REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
+    "`q + (z - q).detach()`: the value of `z`, which was to be that of the quantized",
+    "`z + (q - z).detach()`", of_shapes=False)
+REVERSED_MINING = _hazard("reversed-mining",
+    "a triplet loss of the nearest sample of a class and the farthest of others",
+    "`max` of the distances within a class, `min` of the others", of_shapes=False)
+PERMUTED_TWICE = _hazard("permuted-twice",
+    "rows that are put back by the permutation that reordered them, not its inverse",
+    "`argsort` of the permutation", of_shapes=False)
+FLIP_NOT_UNDONE = _hazard("flip-not-undone",
+    "a sum of predictions for a picture and for the flipped one, not flipped back",
+    "`model(x.flip(-1)).flip(-1)`", of_shapes=False)
 PARAMETRIZED_WRITE = _hazard("parametrized-write",
     "a write to a weight that `weight_norm` or a parametrization computes anew",
     "the initialization before the parametrization", of_shapes=False)
@@ -736,7 +748,7 @@ MISPLACED_ARGUMENT = _mistake("misplaced-argument",
     "a weight decay given as `dampening`, a share that is kept as that to drop",
     "`weight_decay=decay`, `nn.Dropout(1 - keep_prob)`")
 CHANGED_DRAW = _mistake("changed-draw",
-    "`log_prob` of a draw that was squashed or scaled before it was asked",
+    "`log_prob` of a draw that was squashed or scaled, or of another than the action",
     "`log_prob` of what was drawn")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",

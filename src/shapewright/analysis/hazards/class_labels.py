@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.array_labels import find_compared_maxima
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.sorted_batches import (
+    find_repeated_pairs,
     find_sorted_batches,
     find_sorted_pairs,
 )
@@ -129,6 +130,7 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from find_sorted_batches(scene)
     yield from find_sorted_pairs(scene)
+    yield from find_repeated_pairs(scene)
     for call in scene.calls:
         if call.name not in LOSSES or len(call.dims) < 2 or call.op.span is None:
             continue

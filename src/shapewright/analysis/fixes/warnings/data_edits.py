@@ -13,7 +13,12 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 
@@ -354,3 +359,95 @@ def suggest_end_of_episode(
             new = f" * (1 - {written})"
             shown = f"`{join_lines(text.written(node))}{new}`"
             yield Fix("fits", shown, (Edit(text.span(node).end, new),))
+
+
+def suggest_inverse_permutation(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the `argsort` of the first permutation: for what is sorted a second time,
+    or where its order is used again.
+    """
+    first = program.node(finding.related[0].span) if finding.related else None
+    assigned = text.statement_of(first[1]) if first is not None else None
+    if first is None or first[0] is not text or not isinstance(assigned, ast.Assign):
+        return
+    target = assigned.targets[0]
+    name = target.elts[-1] if isinstance(target, ast.Tuple) else target
+    if not isinstance(name, ast.Name):
+        return
+    if isinstance(node, ast.Call) and get_called_name(node) == "argsort":
+        owner = get_receiver(node)
+        is_function = isinstance(owner, ast.Name) and owner.id == "torch"
+        sorted_one = owner if not is_function else next(iter(node.args), None)
+        words = {word.arg for word in node.keywords}
+        if sorted_one is not None and "descending" not in words:
+            place, start = text.span(sorted_one), text.span(node)
+            new = text.written(node)
+            if place.line == start.line:
+                head, tail = (
+                    new[: place.column - start.column],
+                    new[place.end_column - start.column :],
+                )
+                edit = Edit(place, name.id)
+                yield Fix("fits", f"`{head}{name.id}{join_lines(tail)}`", (edit,))
+        return
+    call = first[1]
+    along = [word.value for word in getattr(call, "keywords", []) if word.arg == "dim"]
+    dim = f"dim={text.written(along[0])}" if along else ""
+    uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name.id]
+    if len(uses) == 1:
+        new = f"{name.id}.argsort({dim})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(uses[0]), new),))
+
+
+def suggest_one_repeat(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `repeat_interleave` for a `repeat` of rows that meet such rows."""
+    for related in finding.related:
+        place = program.call_at(related.span)
+        owner = get_receiver(place[1]) if place is not None else None
+        if place is None or owner is None or get_called_name(place[1]) != "repeat":
+            continue
+        first, *others = place[1].args
+        rest = [part.value for part in others if isinstance(part, ast.Constant)]
+        if len(rest) == len(others) and set(rest) <= {1}:
+            count = place[0].written(first)
+            new = f"{place[0].written(owner)}.repeat_interleave({count}, dim=0)"
+            edit = Edit(place[0].span(place[1]), new)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def suggest_flip_of_result(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `model(x.flip(-1)).flip(-1)` for `model(x.flip(-1))`."""
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is None or place[0] is not text:
+        return
+    turn, owner = place[1], get_receiver(place[1])
+    arguments = list(turn.args)
+    if isinstance(owner, ast.Name) and owner.id == "torch":
+        arguments = arguments[1:]
+    written = [text.written(part) for part in (*arguments, *turn.keywords)]  # type: ignore[arg-type]
+    name = get_called_name(turn)
+    if name == "rot90" and written:
+        written[0] = f"-{written[0]}"
+    elif name != "flip":
+        return
+    held = text.parent(turn)
+    calls = [held] if isinstance(held, ast.Call) and turn in held.args else []
+    if isinstance(held, ast.Assign) and isinstance(held.targets[0], ast.Name):
+        calls = [
+            n
+            for n in text.nodes
+            if isinstance(n, ast.Call)
+            and any(
+                isinstance(part, ast.Name) and part.id == held.targets[0].id
+                for part in n.args
+            )
+        ]
+    if len(calls) == 1:
+        back = f".{name}({', '.join(written)})"
+        new = f"{text.written(calls[0])}{back}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(calls[0]), new),))

@@ -5,9 +5,11 @@ with arguments at the place of others.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.hazards.exchanged_roles import get_estimator
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.argument_names import (
     get_complement,
@@ -166,3 +168,65 @@ def suggest_named_argument(
         for (value, _, _), word in zip(rows, words, strict=True)
     )
     yield Fix("fits", f"`{', '.join(words)}`", edits)
+
+
+def suggest_straight_through(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `z + (q - z).detach()` for `q + (z - q).detach()`."""
+    pair = get_estimator(text, node)
+    if pair is None or not isinstance(node, ast.BinOp):
+        return
+    quantized, plain = (text.written(part) for part in pair)
+    new = f"{plain} + ({quantized} - {plain}).detach()"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+EXTREMES = {"min": "max", "max": "min", "amin": "amax", "amax": "amin"}
+
+
+def suggest_hardest(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `max` for the positives and `min` for the negatives, with infinities of
+    the other sign.
+    """
+    edits: list[Edit] = []
+    for span in (finding.span, finding.related[0].span if finding.related else None):
+        place = program.call_at(span)
+        owner = get_receiver(place[1]) if place is not None else None
+        name = get_called_name(place[1]) if place is not None else ""
+        if place is None or owner is None or name not in EXTREMES:
+            return
+        call, other = place[1], EXTREMES[name]
+        new = text.written(call)
+        is_function = isinstance(owner, ast.Name) and owner.id == "torch"
+        head = "torch." if is_function else text.written(owner) + "."
+        if not new.startswith(f"{head}{name}("):
+            return
+        inside = new[len(head) + len(name) :]
+        head, inside = (_negate_infinities(part) for part in (head, inside))
+        edits.append(Edit(text.span(call), f"{head}{other}{inside}"))
+        if not any(word in new for word in INFINITIES) and "masked_fill" in new:
+            return
+    if len(edits) == 2:
+        first, second = (join_lines(edit.text) for edit in edits)
+        yield Fix("fits", f"`{first}` and `{second}`", tuple(edits))
+
+
+INFINITIES = ("inf", "1e9", "1e6", "1e12")
+
+
+def _negate_infinities(written: str) -> str:
+    """Return a text with `float("inf")` for `float("-inf")` and the reverse."""
+    pattern = (
+        r"""(-?)(float\(["'])(-?)(inf["']\))|(-?)((?:torch|math|np)\.inf|\b1e\d+)"""
+    )
+
+    def negate(match: re.Match[str]) -> str:
+        outer, call, inner, end, sign, number = match.groups()
+        if call is None:
+            return number if sign else f"-{number}"
+        return f"{call}{'' if outer or inner else '-'}{end}"
+
+    return re.sub(pattern, negate, written)

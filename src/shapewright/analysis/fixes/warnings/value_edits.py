@@ -12,6 +12,7 @@ from shapewright.analysis.hazards.distribution_inputs import get_scale
 from shapewright.analysis.hazards.log_limits import LOGARITHMS
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.training_mistakes.changed_draws import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name
@@ -179,7 +180,7 @@ def suggest_unchanged_draw(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `dist.log_prob(raw)` for an action that was `tanh(raw)`, if the draw has
-    a name.
+    a name; and that of the action in place of another draw.
     """
     if not isinstance(node, ast.Call) or not node.args or not finding.related:
         return
@@ -192,5 +193,8 @@ def suggest_unchanged_draw(
             statement.value, ast.Call
         ):
             new = text.written(name)
+            is_changed = get_called_name(statement.value) not in DRAWS
+            if is_changed and "draws anew" in finding.message:
+                new = f"torch.as_tensor({new})"  # `action = dist.sample().item()`
             call = f"{text.written(node.func)}({new})"
             yield Fix("fits", f"`{call}`", (Edit(text.span(node.args[0]), new),))
