@@ -148,7 +148,7 @@ def _find_first(
     for find in finders:
         try:
             cause = find(program, finding)
-        except Exception as fault:
+        except Exception as fault:  # ours: another cause is looked for
             raise_in_tests(fault)
             continue
         if cause is not None:

@@ -320,6 +320,7 @@ MESSAGES = (
     _Message(
         r"tensors? (?:to|must) be on the same device|found at least two devices|"
         r"indices should be either on cpu or on the same device|"
+        r"Input and (hidden|parameter) tensors are not at the same device|"
         r"Input type \(torch\.cuda\.\w+\) and weight type \(torch\.(?!cuda)\w+\)|"
         r"Input type \(torch\.(?!cuda)\w+\) and weight type \(torch\.cuda\.\w+\)",
         "mixed-devices",

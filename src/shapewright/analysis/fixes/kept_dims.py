@@ -83,7 +83,7 @@ def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
     for fact, other in pairs:
         several = _list_reductions(program, fact)
         if len(several) > 1 and len(other.shape) == len(several[0].inputs[0].shape):
-            yield from _keep_several(program, several)
+            yield from _suggest_several(program, several)
             continue
         for _ in range(MOST_BETWEEN):
             maker = program.producers.get(fact.tensor)
@@ -104,7 +104,7 @@ def _list_reductions(program: Program, fact: Fact) -> list[Op]:
     """Return the reductions of which a tensor is computed element by element: both sums
     of `(x * mask).sum(1) / mask.sum(1)`.
     """
-    waiting, found = [fact], dict[int, Op]()
+    waiting, reductions = [fact], dict[int, Op]()
     for _ in range(MOST_BETWEEN):
         if not waiting:
             break
@@ -114,13 +114,13 @@ def _list_reductions(program: Program, fact: Fact) -> list[Op]:
             continue
         is_reduction = maker.name.rpartition(".")[2] in REDUCING
         if is_reduction and len(now.shape) == len(maker.inputs[0].shape) - 1:
-            found[maker.index] = maker
+            reductions[maker.index] = maker
         else:
             waiting += [part for part in maker.inputs if part.shape == now.shape]
-    return list(found.values())
+    return list(reductions.values())
 
 
-def _keep_several(program: Program, several: list[Op]) -> Iterator[Fix]:
+def _suggest_several(program: Program, several: list[Op]) -> Iterator[Fix]:
     """Yield `keepdim=True` for all of some reductions."""
     fixes = [fix for op in several for fix in _add_keepdim(program, op)]
     edits = {edit.span: edit for fix in fixes for edit in fix.edits}

@@ -189,11 +189,11 @@ def suggest_own_sizes(program: Program, failure: Failure) -> Iterator[Fix]:
     shape = op.inputs[0].shape
     sizes = call.args
     values = [value for _, value in op.arguments]
-    given = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
-    is_whole = all(type(value) is int for value in given)
-    if not is_whole or len(given) != len(sizes) or not 1 < len(sizes) < len(shape):
+    asked = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
+    is_whole = all(type(value) is int for value in asked)
+    if not is_whole or len(asked) != len(sizes) or not 1 < len(sizes) < len(shape):
         return
-    before = [*zip(given, shape, strict=False)][: len(sizes) - 1]
+    before = [*zip(asked, shape, strict=False)][: len(sizes) - 1]
     owner = text.written(func.value)
     if any(size not in (-1, own) for size, own in before) or not owner.isidentifier():
         return

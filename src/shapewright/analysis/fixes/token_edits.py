@@ -152,17 +152,17 @@ def suggest_padding_for_ignored(program: Program, failure: Failure) -> Iterator[
         return
     ignored = unmet.has
     text_and_node = program.node(op.span)
-    found: list[tuple[SourceText, ast.expr]] = []
+    places: list[tuple[SourceText, ast.expr]] = []
     for place, fact in zip(
         find_tensor_expressions(program, op), op.inputs, strict=False
     ):
         if place is not None and text_and_node is not None and "int" in fact.dtype:
-            found = [(text_and_node[0], place[0])]
-    for file in program.trace.sources if not found else ():
+            places = [(text_and_node[0], place[0])]
+    for file in program.trace.sources if not places else ():
         text = None if is_installed(file) else program.text(file)
         if text is not None:
-            found += [(text, node) for node in _iter_filled(text)]
-    for text, node in found:
+            places += [(text, node) for node in _iter_filled(text)]
+    for text, node in places:
         pad = _find_padding(text)
         written = text.written(node).removesuffix(".contiguous()")
         new = f"{written}.masked_fill({written} == {ignored}, {pad})"

@@ -92,7 +92,7 @@ def _find_convolution(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     return None
 
 
-PATCHES = ("unfold", "contiguous", "clone")
+COPIES = ("contiguous", "clone")
 
 
 def find_unfolded_patches(scene: HazardContext) -> Iterator[Finding]:
@@ -128,7 +128,9 @@ def _is_unfolded_twice(scene: HazardContext, fact: Fact) -> bool:
     count = 0
     for _ in range(FARTHEST):
         call = scene.maker(fact)
-        if call is None or call.name not in PATCHES or not call.op.inputs:
+        if call is None or not call.op.inputs:
+            break
+        if call.name != "unfold" and call.name not in COPIES:
             break
         count += call.name == "unfold"
         fact = call.op.inputs[0]

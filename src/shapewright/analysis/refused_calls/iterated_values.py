@@ -121,7 +121,7 @@ def _explain_squeezed(program: Program, finding: Finding) -> Explanation | None:
     )
     function = text.written(call.func)
     edits = [
-        Fix("fits", f"`{function}({dim})`", (_insert(text, call, str(dim)),))
+        Fix("fits", f"`{function}({dim})`", (_write_argument(text, call, str(dim)),))
         for dim in ((-1,) if fact.ndim == 2 else range(1, fact.ndim))
     ]
     where = Related(span, "it is squeezed here")
@@ -133,13 +133,13 @@ def _find_squeeze(program: Program, finding: Finding) -> tuple[Op, Span] | None:
     for op in reversed(program.trace.ops):
         if op.name.rpartition(".")[2] != "squeeze" or not op.inputs or op.span is None:
             continue
-        given = [value for _, value in op.arguments if type(value) is int]
-        if not given and op.outputs and op.outputs[0].ndim == 0:
+        numbers = [value for _, value in op.arguments if type(value) is int]
+        if not numbers and op.outputs and op.outputs[0].ndim == 0:
             return op, op.span
     return None
 
 
-def _insert(text: SourceText, call: ast.Call, new: str) -> Edit:
+def _write_argument(text: SourceText, call: ast.Call, new: str) -> Edit:
     """Return the edit that gives a call without arguments its first one."""
     span = text.span(call)
     end = Span(

@@ -135,10 +135,10 @@ def find_missing_targets(program: Program, finding: Finding) -> Explanation | No
         if isinstance(part, ast.Name)
     }
     fixes = []
-    given = text.written(call.args[0])
+    first = text.written(call.args[0])
     for target in ("targets", "target", "labels", "annotations"):
         if target in names:
-            new = f"{name}({given}, {target})"
+            new = f"{name}({first}, {target})"
             fixes = [Fix("fits", f"`{new}`", (Edit(text.span(call), new),))]
             break
     return Explanation(message, (), tuple(fixes))

@@ -53,10 +53,10 @@ def _explain_modules(
         return None
     if len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
         return None
-    given = text.written(node.args[0])
-    new = f"{text.written(node.func)}(*{given})"
+    first = text.written(node.args[0])
+    new = f"{text.written(node.func)}(*{first})"
     message = "`nn.Sequential` takes modules one by one"
-    message += f", and `{given}` is a {words[1]}"
+    message += f", and `{first}` is a {words[1]}"
     return Explanation(message, (), (_replace(text, node, new),))
 
 
@@ -66,10 +66,10 @@ def _explain_table(
     """`torch.from_numpy(table)`: a table of pandas is no array."""
     if get_called_name(node) != "from_numpy" or not isinstance(node, ast.Call):
         return None
-    given = text.written(node.args[0])
-    new = f"{given}.to_numpy(copy=True)"
+    first = text.written(node.args[0])
+    new = f"{first}.to_numpy(copy=True)"
     message = (
-        f"`torch.from_numpy` takes an array, and `{given}` is a `{words[1]}` of pandas"
+        f"`torch.from_numpy` takes an array, and `{first}` is a `{words[1]}` of pandas"
     )
     return Explanation(message, (), (_replace(text, node.args[0], new),))
 
@@ -93,18 +93,18 @@ def _explain_number(
     name = words[1]
     if get_called_name(node) != name or not isinstance(node, ast.Call) or not node.args:
         return None
-    given = text.written(node.args[0])
-    message = f"`torch.{name}` takes a tensor, and `{given}` is a number of Python"
+    first = text.written(node.args[0])
+    message = f"`torch.{name}` takes a tensor, and `{first}` is a number of Python"
     if name == "sqrt":
         simple = isinstance(node.args[0], ast.Name | ast.Attribute | ast.Constant)
-        new = f"{given} ** 0.5" if simple else f"({given}) ** 0.5"
+        new = f"{first} ** 0.5" if simple else f"({first}) ** 0.5"
         parent = text.parent(node)
         is_operand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)
         new = f"({new})" if is_operand else new
     elif re.search(r"^import math$", text.text, re.MULTILINE):
-        new = f"math.{name}({given})"
+        new = f"math.{name}({first})"
     else:
-        new = f"torch.{name}(torch.tensor({given}))"
+        new = f"torch.{name}(torch.tensor({first}))"
     return Explanation(message, (), (_replace(text, node, new),))
 
 
@@ -116,9 +116,9 @@ def _explain_optimizer(
         return None
     if not re.search(r"LR$|LR\w*$|Scheduler", get_called_name(node)):
         return None
-    given = text.written(node.args[0])
+    first = text.written(node.args[0])
     message = (
-        f"`{get_called_name(node)}` sets the rates of an optimizer, and `{given}` is a"
+        f"`{get_called_name(node)}` sets the rates of an optimizer, and `{first}` is a"
         f" `{words[1]}`"
     )
     names = [
@@ -170,9 +170,9 @@ def _explain_tensor(
         r"^(Adam|SGD|RMSprop|LBFGS|Ada|Rprop|NAdam|RAdam)", get_called_name(node)
     ):
         return None
-    given = text.written(node.args[0])
-    message = f"`{get_called_name(node)}` takes a list of tensors, and `{given}` is one"
-    return Explanation(message, (), (_replace(text, node.args[0], f"[{given}]"),))
+    first = text.written(node.args[0])
+    message = f"`{get_called_name(node)}` takes a list of tensors, and `{first}` is one"
+    return Explanation(message, (), (_replace(text, node.args[0], f"[{first}]"),))
 
 
 OF_NUMPY = {
@@ -205,8 +205,8 @@ def _explain_spectrum(
     if name not in ("torch.fft", "fft") or not isinstance(node, ast.Call):
         return None
     message = f"`{name}` is a module since torch 1.8: `torch.fft.fft` is the function"
-    given = text.written(node.args[0]) if node.args else ""
-    fixes = (_replace(text, node, f"torch.fft.fft({given})"),) if given else ()
+    first = text.written(node.args[0]) if node.args else ""
+    fixes = (_replace(text, node, f"torch.fft.fft({first})"),) if first else ()
     return Explanation(message, (), fixes)
 
 
@@ -219,10 +219,10 @@ def _explain_scores(
         return None
     if not name.endswith(("_score", "_matrix", "_report")):
         return None
-    given = text.written(node.args[1])
+    first = text.written(node.args[1])
     is_table = "multioutput" in words[1] or "multilabel" in words[1]
-    new = f"{given}.argmax(axis=1)" if is_table else f"({given} > 0.5)"
-    message = f"`{name}` takes classes, and `{given}` holds scores"
+    new = f"{first}.argmax(axis=1)" if is_table else f"({first} > 0.5)"
+    message = f"`{name}` takes classes, and `{first}` holds scores"
     return Explanation(message, (), (_replace(text, node.args[1], new),))
 
 
@@ -237,11 +237,11 @@ def _explain_windows(
         return None
     if not node.args or not isinstance(node.args[0], ast.Name | ast.Attribute):
         return None
-    given = text.written(node.args[0])
-    new = f"{text.written(node.func)}({given}.reshape(-1, {given}.shape[-1]))"
-    new += "" if name == "fit" else f".reshape({given}.shape)"
+    first = text.written(node.args[0])
+    new = f"{text.written(node.func)}({first}.reshape(-1, {first}.shape[-1]))"
+    new += "" if name == "fit" else f".reshape({first}.shape)"
     message = (
-        f"a scaler takes rows of features, and `{given}` has {words[1]} dims: the steps"
+        f"a scaler takes rows of features, and `{first}` has {words[1]} dims: the steps"
         " of all samples are its rows"
     )
     return Explanation(message, (), (_replace(text, node, new),))
@@ -292,8 +292,8 @@ def _explain_pattern(
         return None
     if len(node.args) < 2 or any(isinstance(part, ast.Starred) for part in node.args):
         return None
-    given = [text.written(part) for part in (*node.args[1:], node.args[0])]
-    new = f"{text.written(node.func)}({', '.join(given)})"
+    operands = [text.written(part) for part in (*node.args[1:], node.args[0])]
+    new = f"{text.written(node.func)}({', '.join(operands)})"
     message = "`einops.einsum` takes its pattern behind the tensors, not before them"
     return Explanation(message, (), (_replace(text, node, new),))
 
@@ -346,10 +346,10 @@ def _explain_channels(
             f"the images have {words[2]} channel(s), and the configuration of the model"
             f" says {words[1]}"
         )
-        given = [word for word in call.keywords if word.arg == "num_channels"]
+        words_of_channels = [w for w in call.keywords if w.arg == "num_channels"]
         fix = (
-            _replace(text, given[0].value, words[2])
-            if given
+            _replace(text, words_of_channels[0].value, words[2])
+            if words_of_channels
             else with_keyword(text, call, f"num_channels={words[2]}")
         )
         return Explanation(message, (), (fix,))
@@ -403,9 +403,9 @@ def _explain_next_batch(
         return None
     if len(node.args) != 1:
         return None
-    given = text.written(node.args[0])
+    first = text.written(node.args[0])
     message = (
-        f"`{given}` has no batch left: an iterator goes through its loader once, and"
+        f"`{first}` has no batch left: an iterator goes through its loader once, and"
         " another `iter(...)` of the loader begins anew"
     )
     fixes = []
@@ -414,7 +414,7 @@ def _explain_next_batch(
             continue
         value = statement.value
         is_iterator = get_called_name(value) == "iter" and isinstance(value, ast.Call)
-        if is_iterator and text.written(statement.targets[0]) == given:
+        if is_iterator and text.written(statement.targets[0]) == first:
             args = value.args  # type: ignore[attr-defined]
             new = f"next(iter({text.written(args[0])}))"
             fixes = [_replace(text, node, new)]
