@@ -71,3 +71,20 @@ def test_a_script_goes_on_after_a_format_that_is_refused(tmp_path: Path) -> None
     assert told == [("wrong-rank", 5), ("missing-transpose", 6)]
     assert "shape (3,)" in report.findings[0].message
     assert report.findings[0].fixes == ()
+
+
+def test_what_torch_cannot_do_without_data_is_no_error_of_the_program(
+    tmp_path: Path,
+) -> None:
+    report = rehearsed(
+        tmp_path,
+        """\
+        import torch
+
+        ends = torch.randint(0, 500, (2, 9000))
+        edges = torch.sparse_coo_tensor(ends, torch.ones(9000), (500, 500))
+        degrees = torch.sparse.sum((edges + edges.t()).coalesce(), dim=1).to_dense()
+        print(degrees.shape)
+        """,
+    )
+    assert [(f.code, f.severity) for f in report.findings] == [("not-here", "note")]

@@ -634,3 +634,18 @@ attention(x, x, x, key_padding_mask=padding, attn_mask=future)[0].sum().backward
 """,
     )
     assert [finding.code for finding in report.findings] == ["mask-axis"]
+
+
+def test_edges_of_one_graph_and_its_features_side_by_side(tmp_path: Path) -> None:
+    report = rehearsed(
+        tmp_path,
+        HEAD
+        + """\
+x, node = torch.randn(12, 4), nn.Embedding(12, 4)
+first, others = torch.randint(0, 12, (20, 2)), torch.randint(0, 12, (20, 2))
+hidden = nn.Linear(8, 8)(torch.cat([x, node.weight], dim=1))
+pairs = torch.cat([first, others])
+(hidden[pairs[:, 0]] * hidden[pairs[:, 1]]).sum().backward()
+""",
+    )
+    assert "graphs-without-offsets" not in {f.code for f in report.findings}

@@ -42,7 +42,7 @@ def find_joined_graphs(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         op = call.op
         if call.name in JOINS and len(op.inputs) > 1:
-            if _is_of_nodes(op.inputs):
+            if _is_of_nodes(call):
                 nodes[op.outputs[0].shape[0]] = len(op.inputs)
             elif _is_of_edges(call) and not _has_offsets(scene, op.inputs):
                 edges[op.outputs[0].tensor] = _Edges(op, len(op.inputs))
@@ -80,10 +80,13 @@ def _report(
     )
 
 
-def _is_of_nodes(facts: tuple[Fact, ...]) -> bool:
+def _is_of_nodes(call: OperatorCall) -> bool:
     """Return whether the features or kinds of several graphs' nodes are joined, row by
     row.
     """
+    facts = call.op.inputs
+    if call.name == "hstack" or call.given(1, "dim", "axis", default=0) in (1, -1):
+        return False
     features = all(
         len(fact.shape) == 2 and fact.dtype.startswith(("float", "bf"))
         for fact in facts

@@ -34,6 +34,7 @@ from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
 from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
 from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.failures.repairs import find_repairs
+from shapewright.engine.failures.run_ends import UNFOLLOWED
 from shapewright.engine.failures.trials import (
     FAILED,
     as_repairs,
@@ -288,6 +289,8 @@ def _substitute_result(
     if goes_on and tensors and _is_in_place(first, kwargs):
         out = tensors[0]
     outs = tuple(engine.info(tensor) for tensor in nests.collect_tensors((out,)))
+    if UNFOLLOWED.search(str(error)):
+        raise error  # not the program's: the run ends with a note
     answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
     failures.append(
         Failure(

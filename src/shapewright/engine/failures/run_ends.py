@@ -237,6 +237,8 @@ CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
 """What Python says of a call that does not fit a signature: no data are to blame."""
 
 
+UNFOLLOWED = re.compile(r"Could not run 'aten::_?(\w+)' .* from the 'Sparse\w*Meta'")
+"""What torch says of its own functions for sparse tensors on the meta device."""
 OF_SHAPES = re.compile(
     r"^Cannot handle this data type: \(1, 1, \d+\)"
     r"|^All arrays must be of the same length|^Length of values \(\d+\) does not match"
@@ -298,6 +300,12 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         code_, message = NOT_HERE, text
     elif (refused := _find_refused_value(error)) is not None:
         code_, message = NOT_HERE, refused._write_question("this call")
+    elif (unfollowed := UNFOLLOWED.search(text)) is not None:
+        code_, severity = NOT_HERE, "note"
+        message = (
+            f"`{unfollowed[1]}` of a sparse tensor without data is not known to torch:"
+            " the run ends here, and not in the program's own"
+        )
     elif isinstance(error, Stopped):
         code_, message = TIMEOUT, first or "the time limit was reached"
     elif not is_own(error, engine):
