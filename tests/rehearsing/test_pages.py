@@ -32,7 +32,8 @@ CODES = (
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
     "split-by-class", "copies-before-split",
     "patience-not-reset", "reversed-guidance",
-    "class-weights-inverted", "changed-draw",
+    "class-weights-inverted", "changed-draw", "schedule-restarted",
+    "first-group-only",
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
 )  # fmt: skip
 

@@ -842,6 +842,12 @@ SCHEDULER_ORDER = _mistake("scheduler-order",
 SCHEDULER_OF_REPLACED = _mistake("scheduler-of-replaced",
     "a scheduler that goes on with an optimizer which another one has replaced",
     "a scheduler of the new optimizer")
+SCHEDULE_RESTARTED = _mistake("schedule-restarted",
+    "a schedule that each epoch builds anew and steps once: the rate never changes",
+    "one optimizer and one schedule, built before the loop over epochs")
+FIRST_GROUP_ONLY = _mistake("first-group-only",
+    "a rate that is written into the first of several groups of an optimizer",
+    "`for group in optimizer.param_groups`")
 METRIC_DIRECTION = _mistake("metric-direction",
     "an accuracy that is waited for to fall, or a loss to rise",
     "`mode=\"max\"` for an accuracy; the other comparison")

@@ -63,6 +63,7 @@ from shapewright.analysis.training_mistakes import (
     unequal_transforms as unequal_transforms,
 )
 from shapewright.analysis.training_mistakes import worker_copies as worker_copies
+from shapewright.analysis.training_mistakes import written_rates as written_rates
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.codes import TIMEOUT, list_lookers
 from shapewright.findings.finding import Finding
