@@ -200,3 +200,42 @@ def test_scores_are_no_weights_of_a_draw(
     findings = rehearsed(tmp_path, script).findings
     fixes = [fix.message for finding in findings for fix in finding.fixes]
     assert fixes == [edit] * bool(edit)
+
+
+PPO = """\
+optimizer = torch.optim.Adam(actor.parameters())
+actions = Normal(mean, std).sample()
+{before}
+for _ in range(3):
+    dist = Normal(actor(state), std)
+    new = dist.log_prob(actions)
+    {inside}
+    ratio = {ratio}
+    loss = -ratio.clamp(0.8, 1.2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "ratio", "is_found"),
+    [
+        ("", "old = dist.log_prob(actions)", "(new - old).exp()", True),
+        ("", "old = dist.log_prob(actions)", "torch.exp(new - old.detach())", False),
+        ("", "old = dist.log_prob(actions)", "torch.exp(new - old)", True),
+        (
+            "with torch.no_grad():\n    old = Normal(mean, std).log_prob(actions)",
+            "",
+            "(new - old).exp()",
+            False,
+        ),
+        ("", "old = new.detach()", "(new - old).exp()", False),
+    ],
+)
+def test_a_ratio_of_one_policy(
+    tmp_path: Path, before: str, inside: str, ratio: str, is_found: bool
+) -> None:
+    script = SCRIPT + PPO.format(before=before, inside=inside, ratio=ratio)
+    codes = {finding.code for finding in rehearsed(tmp_path, script).findings}
+    assert ("equal-policies" in codes) == is_found

@@ -33,7 +33,7 @@ CODES = (
     "split-by-class", "copies-before-split",
     "patience-not-reset", "reversed-guidance",
     "class-weights-inverted", "changed-draw", "schedule-restarted",
-    "first-group-only",
+    "first-group-only", "equal-policies",
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
 )  # fmt: skip
 

@@ -750,6 +750,9 @@ MISPLACED_ARGUMENT = _mistake("misplaced-argument",
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled, or of another than the action",
     "`log_prob` of what was drawn")
+EQUAL_POLICIES = _mistake("equal-policies",
+    "a ratio of probabilities that the policy of now computes twice: always 1",
+    "the log-probabilities that were kept when the actions were drawn")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")

@@ -13,7 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import CHANGED_DRAW, looks_for
+from shapewright.findings.codes import CHANGED_DRAW, EQUAL_POLICIES, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import values_of
 from shapewright.program.assigned_values import find_last_value
@@ -253,4 +253,53 @@ def _is_limit(name: str) -> bool:
     return any(
         word in name.lower()
         for word in ("scale", "bias", "limit", "max", "bound", "high", "low")
+    )
+
+
+@looks_for(EQUAL_POLICIES)
+def find_equal_policies(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `(new - old).exp()` of two log-probabilities that are computed alike in the
+    same turn of a loop.
+    """
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Call) or get_called_name(node) != "exp":
+                continue
+            difference = next(iter(node.args), None)
+            if difference is None and isinstance(node.func, ast.Attribute):
+                difference = node.func.value
+            if not isinstance(difference, ast.BinOp):
+                continue
+            if not isinstance(difference.op, ast.Sub):
+                continue
+            new, old = (
+                find_last_value(text, side, node.lineno)
+                for side in (difference.left, difference.right)
+            )
+            if new is None or old is None or new is old:
+                continue
+            loop = text.around(new, ast.For)
+            is_same = ast.unparse(new) == ast.unparse(old)
+            if not is_same or "log_prob" not in ast.unparse(new) or loop is None:
+                continue
+            if text.around(old, ast.For) is not loop or _is_stepped(new, old, loop):
+                continue
+            yield build_finding(
+                EQUAL_POLICIES,
+                f"this ratio is always 1: `{text.written(difference.right)}` is"
+                f" computed by the policy of now, as `{text.written(difference.left)}`"
+                " is, and not when the actions were drawn",
+                text.span(node),
+                (text.span(old), "it is computed anew here"),
+            )
+
+
+def _is_stepped(new: ast.expr, old: ast.expr, loop: ast.For) -> bool:
+    """Return whether an optimizer steps between two lines of a loop."""
+    first, last = sorted((new.lineno, old.lineno))
+    return any(
+        isinstance(node, ast.Call)
+        and get_called_name(node) == "step"
+        and first < node.lineno < last
+        for node in ast.walk(loop)
     )
