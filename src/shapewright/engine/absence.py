@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+UNFOLLOWED = re.compile(r"Could not run 'aten::_?(\w+)' .* from the 'Sparse\w*Meta'")
+"""What torch says of its own functions for sparse tensors on the meta device."""
+
 
 class NotHere(Exception):
     """Raised where what is not on this machine decides what comes next."""

@@ -40,7 +40,7 @@ NEAREST = 6
 @looks_for(PADDED_MEAN)
 def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
     """Find `states.mean(dim=1)` where attention is given a mask of padding."""
-    yield from find_means_of_zeroed(scene)
+    yield from _find_means_of_zeroed(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.op.span in seen or call.op.span is None or not call.op.inputs:
@@ -201,7 +201,7 @@ def _is_about_padding(scene: HazardContext) -> bool:
     return any(PADDING.search(text.text) is not None for text in texts)
 
 
-def find_means_of_zeroed(scene: HazardContext) -> Iterator[Finding]:
+def _find_means_of_zeroed(scene: HazardContext) -> Iterator[Finding]:
     """Find `loss.masked_fill(targets == PAD, 0).mean()`, which divides by all
     positions, also those that were set to zero.
     """

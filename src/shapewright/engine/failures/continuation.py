@@ -28,13 +28,12 @@ from torch.nn.parameter import Parameter
 from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import nests
-from shapewright.engine.absence import NotHere
+from shapewright.engine.absence import UNFOLLOWED, NotHere
 from shapewright.engine.autograd_graph import join_graph
 from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
 from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
 from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.failures.repairs import find_repairs
-from shapewright.engine.failures.run_ends import UNFOLLOWED
 from shapewright.engine.failures.trials import (
     FAILED,
     as_repairs,

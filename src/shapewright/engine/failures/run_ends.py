@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.engine.absence import NotHere, ValueNotHere
+from shapewright.engine.absence import UNFOLLOWED, NotHere, ValueNotHere
 from shapewright.engine.call_sites import USER, Positions
 from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, find_innermost
@@ -237,8 +237,6 @@ CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
 """What Python says of a call that does not fit a signature: no data are to blame."""
 
 
-UNFOLLOWED = re.compile(r"Could not run 'aten::_?(\w+)' .* from the 'Sparse\w*Meta'")
-"""What torch says of its own functions for sparse tensors on the meta device."""
 OF_SHAPES = re.compile(
     r"^Cannot handle this data type: \(1, 1, \d+\)"
     r"|^All arrays must be of the same length|^Length of values \(\d+\) does not match"
