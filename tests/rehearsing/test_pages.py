@@ -34,6 +34,7 @@ CODES = (
     "patience-not-reset", "reversed-guidance",
     "class-weights-inverted", "changed-draw",
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
+    "floored-factor",
 )  # fmt: skip
 
 RAISES = {
