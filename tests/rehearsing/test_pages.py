@@ -35,6 +35,7 @@ CODES = (
     "class-weights-inverted", "changed-draw", "schedule-restarted",
     "first-group-only", "equal-policies",
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
+    "floored-factor",
 )  # fmt: skip
 
 RAISES = {

@@ -1,5 +1,5 @@
-"""Find schedules that count batches and are stepped by epochs, or the reverse, and
-schedules of an optimizer that is no longer used.
+"""Find schedules that count batches and are stepped by epochs, or the reverse,
+schedules of an optimizer that is no longer used, and factors that `//` makes 0.
 
 A schedule may end before or after the run on purpose. So its number of steps must be
 that of the other unit, exactly: epochs times batches for one step in each epoch, or
@@ -8,6 +8,7 @@ epochs for one step with each batch.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
@@ -15,12 +16,21 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.findings.codes import (
+    FLOORED_FACTOR,
     RATE_AS_FACTOR,
     SCHEDULER_OF_REPLACED,
     SCHEDULER_UNIT,
     looks_for,
 )
 from shapewright.findings.finding import Finding
+from shapewright.program.source_text import Function, SourceText
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_called_name,
+    get_last_name,
+    list_arguments,
+)
 from shapewright.record.report import Moment, Place
 
 VANISHING = ("StepLR", "MultiStepLR", "ExponentialLR")
@@ -268,3 +278,125 @@ def find_rates_as_factors(scene: RehearsalContext) -> Iterator[Finding]:
         )
         where = scene.span(met.place, "LambdaLR"), "the schedule is built here"
         yield build_finding(RATE_AS_FACTOR, message, span, where)
+
+
+OF_FACTORS = frozenset({"LambdaLR", "MultiplicativeLR"})
+KEEPING_FACTOR = frozenset({"min", "max", "float"})
+"""Functions of which a factor may be an argument."""
+
+
+@looks_for(FLOORED_FACTOR)
+def find_floored_factors(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find factors such as `step // warmup_steps`, which are 0 for all of them."""
+    for text in scene.program.own_texts():
+        names = _collect_factor_functions(text)
+        for node in text.nodes:
+            if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+                continue
+            top = _find_whole(text, node)
+            if not _is_rate(text, top, names) or not _is_below_one(text, node):
+                continue
+            yield build_finding(
+                FLOORED_FACTOR,
+                f"`{text.line_of(node)}` is 0 as long as `{text.line_of(node.left)}` is"
+                f" less than `{text.line_of(node.right)}`: the learning rate is 0 for"
+                " the whole warm-up, which trains nothing",
+                text.span(node),
+            )
+
+
+def _collect_factor_functions(text: SourceText) -> set[str]:
+    """Return the names of functions that a schedule multiplies rates by, or whose
+    results are written to a group of parameters.
+    """
+    schedules = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) in OF_FACTORS
+    ]
+    names = {
+        get_last_name(part)
+        for call in schedules
+        for argument in list_arguments(call)
+        for part in (argument, *getattr(argument, "elts", ()), *_list_given(argument))
+    }
+    for node in text.nodes:
+        if isinstance(node, ast.Assign) and _is_group_rate(node.targets[0]):
+            names |= {get_called_name(part) for part in ast.walk(node.value)}
+            names.add(get_last_name(node.value))
+    return (names | {"get_lr"}) - {""}
+
+
+def _list_given(node: ast.expr) -> list[ast.expr]:
+    """Return the arguments of a call, as of `partial(factor, warmup=10)`."""
+    return node.args if isinstance(node, ast.Call) else []
+
+
+def _is_group_rate(node: ast.expr) -> bool:
+    """Return whether an expression is `group["lr"]`."""
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    return isinstance(key, ast.Constant) and key.value == "lr"
+
+
+def _find_whole(text: SourceText, node: ast.expr) -> ast.AST:
+    """Return what an expression is a factor of, or the least or largest number of."""
+    whole: ast.expr = node
+    for above in text.outwards(node):
+        is_factor = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
+        is_kept = get_called_name(above) in KEEPING_FACTOR
+        is_branch = isinstance(above, ast.IfExp) and above.test is not whole
+        is_listed = isinstance(above, ast.List | ast.ListComp)
+        if not isinstance(above, ast.expr) or not (
+            is_factor or is_kept or is_branch or is_listed
+        ):
+            return above
+        whole = above
+    return whole
+
+
+def _is_rate(text: SourceText, above: ast.AST, names: set[str]) -> bool:
+    """Return whether the value that stands in a node is a factor of a learning rate:
+    returned by a function of a schedule, or written to a group of parameters.
+    """
+    if isinstance(above, ast.Assign):
+        target = above.targets[0]
+        is_plain = isinstance(target, ast.Name)
+        return _is_group_rate(target) or (is_plain and get_last_name(target) in names)
+    if isinstance(above, ast.Lambda):
+        call = text.parent(above)
+        call = text.parent(call) if isinstance(call, ast.keyword | ast.List) else call
+        if isinstance(call, ast.Assign):
+            return get_last_name(call.targets[0]) in names
+        return call is not None and get_called_name(call) in OF_FACTORS
+    function = text.around(above, *FUNCTIONS) if isinstance(above, ast.Return) else None
+    return isinstance(function, Function) and function.name in names
+
+
+def _is_below_one(text: SourceText, node: ast.BinOp) -> bool:
+    """Return whether a quotient is that of a warm-up by its name, or stands where its
+    left side is less than its right one.
+    """
+    bound = ast.dump(node.right)
+    if any("warm" in word.lower() for word in _list_words(node.right)):
+        return True
+    left = collect_names(node.left)
+    for above in text.outwards(node):
+        if isinstance(above, FUNCTIONS):
+            return False
+        if not isinstance(above, ast.If | ast.IfExp):
+            continue
+        test, body = above.test, above.body
+        parts = body if isinstance(body, list) else [body]
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            continue
+        is_less = isinstance(test.ops[0], ast.Lt | ast.LtE)
+        is_within = any(node is part for item in parts for part in ast.walk(item))
+        is_bound = ast.dump(test.comparators[0]) == bound
+        if is_less and is_within and is_bound and left & collect_names(test.left):
+            return True
+    return False
+
+
+def _list_words(node: ast.expr) -> list[str]:
+    """Return the names and attributes in an expression."""
+    return [get_last_name(part) for part in ast.walk(node)]

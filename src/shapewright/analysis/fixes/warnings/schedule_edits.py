@@ -11,6 +11,7 @@ from shapewright.analysis.fixes.statements import replace_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_iterated
 
 
@@ -218,3 +219,19 @@ def suggest_rate_of_one(
             if keyword.arg == "lr":
                 yield Fix("fits", "`lr=1.0`", (Edit(text.span(keyword.value), "1.0"),))
                 return
+
+
+def suggest_true_division(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `step / warmup` for `step // warmup`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        left, right = text.span(node.left), text.span(node.right)
+        between = Span(
+            text.file, left.end_line, left.end_column, right.line, right.column
+        )
+        sign = text.at(between)
+        if sign.count("//") == 1 and "#" not in sign:
+            new = sign.replace("//", "/")
+            shown = text.written(node).replace(sign, new, 1)
+            yield Fix("fits", f"`{join_lines(shown)}`", (Edit(between, new),))

@@ -115,6 +115,7 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_rate_of_one,
     suggest_step_of_scaler,
     suggest_steps_of_loader,
+    suggest_true_division,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_buffers,
@@ -216,6 +217,7 @@ from shapewright.findings.codes import (
     FLAG_WITHOUT_EFFECT,
     FLIP_NOT_UNDONE,
     FLOAT_MASK,
+    FLOORED_FACTOR,
     FOCAL_ON_MEAN,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
@@ -464,6 +466,7 @@ WAYS: dict[str, Suggest] = {
     STATE_NOT_COPIED: suggest_copied_state,
     CLIPPED_AFTER_STEP: suggest_earlier_clipping,
     CLIPPED_SCALED: suggest_unscaling,
+    FLOORED_FACTOR: suggest_true_division,
     RATE_AS_FACTOR: suggest_rate_of_one,
     SCHEDULER_ORDER: suggest_order_of_steps,
     SCHEDULER_OF_REPLACED: suggest_own_scheduler,
