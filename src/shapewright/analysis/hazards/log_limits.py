@@ -41,7 +41,7 @@ def find_limits_of_logarithms(scene: HazardContext) -> Iterator[Finding]:
         maker = find_value_maker(scene, call.op.inputs[0])
         if maker is None or maker.name not in LOGARITHMS:
             continue
-        if _has_large_operand(scene, maker.op.inputs[0]) or _is_division(scene, call):
+        if _has_large_operand(scene, maker.op.inputs[0]) or _is_divisor(scene, call):
             continue
         seen.add(call.op.span)
         yield scene.finding(
@@ -77,7 +77,7 @@ def _has_large_operand(scene: HazardContext, fact: Fact) -> bool:
     return False
 
 
-def _is_division(scene: HazardContext, call: OperatorCall) -> bool:
+def _is_divisor(scene: HazardContext, call: OperatorCall) -> bool:
     """Return whether something is divided by what a call returns: the limit keeps it
     from a division by zero.
     """
