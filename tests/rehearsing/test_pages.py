@@ -32,7 +32,7 @@ CODES = (
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
     "split-by-class", "copies-before-split",
     "patience-not-reset", "reversed-guidance",
-    "class-weights-inverted", "changed-draw",
+    "class-weights-inverted", "changed-draw", "filtered-index",
 )  # fmt: skip
 
 RAISES = {

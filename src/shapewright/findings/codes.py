@@ -735,6 +735,9 @@ SAME_BRANCHES = _mistake("same-branches",
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled, or of another than the action",
     "`log_prob` of what was drawn")
+FILTERED_INDEX = _mistake("filtered-index",
+    "an index among the rows that a mask has kept, which takes rows of all",
+    "`boxes[mask][keep]`")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")
