@@ -36,6 +36,7 @@ CODES = (
     "first-group-only", "equal-policies",
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
     "floored-factor",
+    "filtered-index",
 )  # fmt: skip
 
 RAISES = {

@@ -753,6 +753,9 @@ CHANGED_DRAW = _mistake("changed-draw",
 EQUAL_POLICIES = _mistake("equal-policies",
     "a ratio of probabilities that the policy of now computes twice: always 1",
     "the log-probabilities that were kept when the actions were drawn")
+FILTERED_INDEX = _mistake("filtered-index",
+    "an index among the rows that a mask has kept, which takes rows of all",
+    "`boxes[mask][keep]`")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")

@@ -20,6 +20,9 @@ from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
 from shapewright.analysis.training_mistakes import early_stopping as early_stopping
+from shapewright.analysis.training_mistakes import (
+    filtered_indices as filtered_indices,
+)
 from shapewright.analysis.training_mistakes import folds as folds
 from shapewright.analysis.training_mistakes import (
     forgotten_parameters as forgotten_parameters,

@@ -11,6 +11,9 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, replace_lines, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.training_mistakes.filtered_indices import (
+    iter_filtered_indices,
+)
 from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
@@ -451,3 +454,21 @@ def suggest_flip_of_result(
         back = f".{name}({', '.join(written)})"
         new = f"{text.written(calls[0])}{back}"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(calls[0]), new),))
+
+
+def suggest_filtered_rows(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `boxes[mask][keep]` for `boxes[keep]`, wherever `keep` is used so."""
+    for index in iter_filtered_indices(text):
+        if index.uses[0] is not node:
+            continue
+        mask = text.written(index.mask)
+        rows = [f"{text.written(use.value)}[{mask}]" for use in index.uses]
+        edits = [
+            Edit(text.span(use.value), new)
+            for use, new in zip(index.uses, rows, strict=True)
+        ]
+        words = f"`{rows[0]}[{text.written(index.uses[0].slice)}]`"
+        more = len(edits) - 1
+        yield Fix("fits", words + (f", and {more} more" if more else ""), tuple(edits))

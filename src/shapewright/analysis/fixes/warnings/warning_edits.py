@@ -23,6 +23,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
 )
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_end_of_episode,
+    suggest_filtered_rows,
     suggest_fitted_scaler,
     suggest_flip_of_result,
     suggest_inverse_permutation,
@@ -213,6 +214,7 @@ from shapewright.findings.codes import (
     EQUAL_SAMPLES,
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
+    FILTERED_INDEX,
     FITTED_ANEW,
     FLAG_WITHOUT_EFFECT,
     FLIP_NOT_UNDONE,
@@ -455,6 +457,7 @@ WAYS: dict[str, Suggest] = {
     REVERSED_STRAIGHT_THROUGH: suggest_straight_through,
     PERMUTED_TWICE: suggest_inverse_permutation,
     FLIP_NOT_UNDONE: suggest_flip_of_result,
+    FILTERED_INDEX: suggest_filtered_rows,
     REVERSED_MINING: suggest_hardest,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
