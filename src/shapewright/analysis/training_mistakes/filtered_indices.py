@@ -1,5 +1,5 @@
-"""Find indices among filtered rows, such as those that `nms` keeps, by which all rows are
-taken.
+"""Find indices among filtered rows, such as those that `nms` keeps, which take rows of
+all.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ALONE = operators_with("finds_nonzero", "returns_indices") | {"argsort", "flatno
 """Functions that return the places of elements."""
 PAIRS = operators_with("sorts_elements") - {"argsort"}
 """Functions that return elements, and their places."""
-SHAPING = frozenset({"squeeze", "flatten", "view", "reshape", "tolist", "cpu"})
+SHAPING = operators_with("is_view", "regroups_dims") | {"tolist", "cpu"}
 STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredIndex:
+class _FilteredIndex:
     """An index among rows that a mask has kept, and where it takes all rows."""
 
     call: ast.Call
@@ -59,7 +59,7 @@ def find_filtered_indices(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
-def iter_filtered_indices(text: SourceText) -> Iterator[FilteredIndex]:
+def iter_filtered_indices(text: SourceText) -> Iterator[_FilteredIndex]:
     """Yield the indices among filtered rows that take rows of what was not filtered."""
     for node in text.nodes:
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -91,7 +91,7 @@ def iter_filtered_indices(text: SourceText) -> Iterator[FilteredIndex]:
             and find_last_value(text, use.slice, use.lineno) is node.value
         ]
         if uses and _is_unchanged(text, mask, node, uses[-1]):
-            yield FilteredIndex(call, mask, sorted(uses, key=lambda use: use.lineno))
+            yield _FilteredIndex(call, mask, sorted(uses, key=lambda use: use.lineno))
 
 
 def _get_choice(node: ast.Assign) -> tuple[str, ast.Call, list[ast.expr]] | None:
