@@ -108,7 +108,8 @@ def _get_choice(node: ast.Assign) -> tuple[str, ast.Call, list[ast.expr]] | None
         if isinstance(value, ast.Attribute) and value.attr == "indices":
             value, takes_places = value.value, True
         elif isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
-            value, takes_places = value.value, value.slice.value == 1
+            takes_places = value.slice.value == 1
+            value = value.value
         elif get_called_name(value) in SHAPING and isinstance(value, ast.Call):
             if not isinstance(value.func, ast.Attribute):
                 break
