@@ -245,7 +245,9 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
     if layer is not None and built is not None:
-        label = f"`{layer.path}` is built as `nn.{built.class_name}`"
+        place = program.call_at(built.span)
+        name = built.class_name if place is None else place[0].written(place[1].func)
+        label = f"`{layer.path}` is built as `{name}`"
         if not built.class_name[:1].isupper() or layer.class_name != built.class_name:
             label = f"`{layer.path}` is built"
         yield Related(built.span, label)

@@ -177,10 +177,11 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
         )
         message += f" of {how}{line}"
         if not loss_input.expected:
-            message = (
-                f"{loss} of {name}: the `{loss_input.given}` of a"
-                f" `relu`{line} is never below"
-                " 0.5"
+            message = f"{loss} of {name}: the `{loss_input.given}` of a `relu`{line}"
+            message += (
+                " is never below 0.5"
+                if loss_input.given == "sigmoid"
+                else " has no score below 0, so that no class can be ruled out"
             )
         if loss_input.given == "log-probabilities" and loss_input.expected == "logits":
             message = (
