@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from checking.hazards import program, warned
+from tests.rehearsing.rehearsed import rehearsed
 
 ATTENTION = """\
 self.q = nn.Linear(6, 6)
@@ -290,3 +291,32 @@ def test_true(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", LEGAL)
 def test_legal(tmp_path: Path, name: str) -> None:
     assert warned(tmp_path, program(*LEGAL[name])) == []
+
+
+POLICY = """\
+import torch
+from torch import nn
+
+policy = nn.Sequential(nn.Linear(4, 2), {layer})
+with torch.no_grad():
+    probabilities = policy(torch.randn({one}))
+loss = -policy(torch.randn(6, 4)).clamp(min=1e-6).log()[:, 0].mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("layer", "one", "is_wrong"),
+    [
+        ("nn.Softmax(dim=0)", "4", True),
+        ("nn.Softmax(dim=-1)", "4", False),
+        ("nn.Softmax(dim=1)", "1, 4", False),
+        ("nn.Sigmoid()", "4", False),
+    ],
+)
+def test_one_sample_and_a_batch_of_the_same_layer(
+    layer: str, one: str, is_wrong: bool, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, POLICY.format(layer=layer, one=one))
+    found = [f for f in report.findings if "right for both" in f.message]
+    assert len(found) == is_wrong

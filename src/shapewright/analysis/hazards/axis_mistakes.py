@@ -101,6 +101,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     summed.
     """
     yield from _find_softmax_of_one(scene)
+    yield from _find_dims_of_samples(scene)
     yield from _find_default_dims(scene)
     yield from find_classes_along_batch(scene)
     yield from find_unkept_dims(scene)
@@ -211,6 +212,37 @@ def _find_softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
             maker = origin.op or (origin.steps[-1].op if origin.steps else None)
             why = f"{format_shape(fact)} has one value along dim {at}, by its layer"
             yield scene.finding(WRONG_AXIS, call.op, message, (maker, why))
+
+
+def _find_dims_of_samples(scene: HazardContext) -> Iterator[Finding]:
+    """Find a softmax layer along dim 0 that gets one sample without a batch, whose
+    values it normalises, and batches as well, of which it normalises each column.
+    """
+    alone: dict[str, int] = {}
+    for call in scene.calls:
+        layer = scene.program.layer(call.op)
+        if layer is None or call.name not in UNSAID or not call.op.inputs:
+            continue
+        shape = call.op.inputs[0].shape
+        if find_softmax_dim(call) == 0 and len(shape) == 1:
+            alone[layer.path] = shape[0]
+    seen: set[str] = set()
+    for call in scene.calls if alone else ():
+        layer = scene.program.layer(call.op)
+        if layer is None or layer.path not in alone or layer.path in seen:
+            continue
+        shape = call.op.inputs[0].shape
+        if len(shape) != 2 or shape[1] != alone[layer.path] or shape[0] < 2:
+            continue
+        if find_softmax_dim(call) != 0:
+            continue  # counted from the end
+        seen.add(layer.path)
+        message = (
+            f"{scene.operation(call.op)} of {format_shape(call.op.inputs[0])} runs"
+            f" along dim 0: of one sample ({shape[1]},) these are its values, and here"
+            f" they are the {shape[0]} samples; `dim=-1` is right for both"
+        )
+        yield scene.finding(WRONG_AXIS, call.op, message)
 
 
 def _iter_weighted_sums(
