@@ -151,23 +151,28 @@ def find_halved_model(program: Program, finding: Finding) -> Explanation | None:
     """Return that a scaler needs weights in float32, and who made them halves."""
     if HALF not in finding.words:
         return None
+    edits: list[Edit] = []
+    where: list[Related] = []
+    shown = ""
     for text in program.own_texts():
         for node in text.nodes:
             if get_called_name(node) != "half" or not isinstance(node, ast.Call):
                 continue
             if not isinstance(node.func, ast.Attribute) or node.args:
                 continue
-            owner = text.written(node.func.value)
-            message = (
-                "a scaler scales the loss of weights in float32, which autocast makes"
-                " halves for each call: these weights are float16 themselves"
-            )
-            where = Related(text.span(node), "the weights are made float16 here")
+            shown = shown or f"`{text.written(node.func.value)}` without `.half()`"
+            where.append(Related(text.span(node), "it is made float16 here"))
             end = text.span(node.func.value).end
-            edit = Edit(end.until(text.span(node).end), "")
-            fix = Fix("fits", f"`{owner}` without `.half()`", (edit,))
-            return Explanation(message, (where,), (fix,))
-    return None
+            edits.append(Edit(end.until(text.span(node).end), ""))
+    if not edits:
+        return None
+    message = (
+        "a scaler scales the loss of weights in float32, which autocast makes halves"
+        " for each call: these weights are float16 themselves"
+    )
+    more = f", and {len(edits) - 1} more" if len(edits) > 1 else ""
+    fix = Fix("fits", f"{shown}{more}", tuple(edits))
+    return Explanation(message, tuple(where[:2]), (fix,))
 
 
 SAVED = re.compile(r"Weights only load failed|makes tensors and plain values only")

@@ -405,8 +405,8 @@ def _explain_next_batch(
         return None
     first = text.written(node.args[0])
     message = (
-        f"`{first}` has no batch left: an iterator goes through its loader once, and"
-        " another `iter(...)` of the loader begins anew"
+        f"`{first}` has no batch left (`StopIteration`): an iterator goes through its"
+        " loader once, and another `iter(...)` of the loader begins anew"
     )
     fixes = []
     for statement in text.nodes:

@@ -40,6 +40,8 @@ def find_restarted_schedules(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             name = get_dotted_name(node.targets[0])
             scope = text.around(node, *FUNCTIONS, ast.For)
+            if node not in getattr(scope, "body", []):
+                continue  # under a condition, as where layers are unfrozen
             step = _find_only_step(text, scope, name)
             if step is None or not _is_of_each_epoch(text, scope):
                 continue
