@@ -214,3 +214,24 @@ def test_an_error_of_a_key_that_is_missing_is_another(tmp_path: Path) -> None:
     text = f"{HEAD}names = {{0: 'a'}}\nprint(names[7])\n"
     (finding,) = rehearsed(tmp_path, text).findings
     assert "is a tensor" not in finding.message
+
+
+STACKED = """\
+layers = [nn.Linear(6, 8), nn.ReLU(), nn.Linear(9, 3)]
+model = nn.Sequential(layers)
+for x, y in loader:
+    out = model(x)
+    nn.functional.cross_entropy(out, y).backward()
+_, classes = torch.max(out)
+"""
+
+
+def test_each_of_three_mistakes_has_its_edit(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + STACKED)
+    errors = [f for f in report.findings if f.severity == "error"]
+    firsts = [[fix.message for fix in f.fixes if fix.checked][:1] for f in errors]
+    assert firsts == [
+        ["`nn.Sequential(*layers)`"],
+        ["`nn.Linear(8, 3)`"],
+        ["`torch.max(out, dim=1)`"],
+    ]

@@ -313,6 +313,8 @@ class Session:
             for reported in fresh
             if reported.mends and reported.mends[0].tried.complete
         ]
+        if not ended and program is not self.program:
+            ended = [reported for reported in fresh if reported.mends]
         if not ended:
             return None
         overlay = self.edited(program, ended[0].mends[0].fix)

@@ -111,6 +111,8 @@ def is_helpful(
         return False  # what leaves a layer out is no fix
     if run.trace.complete:
         return tried.complete and not new
+    if tried.ops >= len(run.trace.ops) and not new and left:
+        return True  # it comes as far, to the error that ended the run before
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
