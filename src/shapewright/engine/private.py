@@ -452,6 +452,7 @@ class _StandInPart:
 
     def __setattr__(self, name: str, value: object) -> None:
         setattr(getattr(self._import_all(), self._name), name, value)
+        vars(self)[name] = value
 
     def _import_all(self) -> Any:
         self._compiler.__path__  # noqa: B018  # imports the module

@@ -42,6 +42,20 @@ def get_called_name(node: ast.AST) -> str:
     return get_last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
+OPTIMIZERS = frozenset(
+    {
+        "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS",
+        "NAdam", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam",
+    }
+)  # fmt: skip
+"""The optimizers of torch, by the names of their classes."""
+
+
+def is_optimizer(node: ast.AST) -> bool:
+    """Return whether an expression builds an optimizer: `torch.optim.Adam(...)`."""
+    return get_called_name(node) in OPTIMIZERS
+
+
 def get_dotted_name(node: ast.AST | None) -> str:
     """Return a dotted name such as `self.weight`, or an empty string for any other
     expression.

@@ -149,7 +149,7 @@ def _find_draw(
             return None
         taken.note(call)
         if call.name in JOINS and len(call.op.inputs) > 1:
-            is_part = taken.is_column or of_part
+            is_part = taken.column is not None or of_part  # of which rows is unknown
             if far >= DEEPEST:
                 return None
             return _find_least_draw(scene, call, written, is_part)
@@ -163,13 +163,6 @@ class _Taken:
 
     column: int | None = None
     is_part: bool = False
-
-    @property
-    def is_column(self) -> bool:
-        """Whether some of each row is left out: of rows that were stacked, unknown
-        elements.
-        """
-        return self.column is not None
 
     def note(self, call: OperatorCall) -> None:
         """Note what a call takes of its input."""

@@ -18,6 +18,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
     get_own_attribute,
+    is_optimizer,
     iter_assignments,
 )
 from shapewright.record.ops import Fact
@@ -253,7 +254,6 @@ def _find_plain_class(text: SourceText, value: ast.expr) -> str | None:
 
 OPTIMIZED = re.compile(r"param|optim|\b(SGD|Adam\w*|RMSprop|LBFGS)\b")
 """How a statement is written that gives tensors to an optimizer."""
-OPTIMIZERS = re.compile(r"(^|\.)(optim\.\w+|SGD|Adam\w*|RMSprop|LBFGS)$")
 
 
 def _is_optimized(text: SourceText, kind: ast.ClassDef) -> bool:
@@ -267,7 +267,7 @@ def _is_optimized(text: SourceText, kind: ast.ClassDef) -> bool:
         and node.attr in names
         and isinstance(node.ctx, ast.Load)
         and any(
-            OPTIMIZERS.search(get_dotted_name(outer.func)) is not None
+            is_optimizer(outer)
             if node in inside and isinstance(outer, ast.Call)
             else node not in inside and OPTIMIZED.search(text.written(outer))
             for outer in text.outwards(node)

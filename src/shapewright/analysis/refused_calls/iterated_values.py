@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program, format_shape
@@ -40,22 +39,9 @@ def find_iterated_value(program: Program, finding: Finding) -> Explanation | Non
     return None
 
 
-def _iter_calls(
-    program: Program, finding: Finding
-) -> Iterator[tuple[SourceText, ast.Call]]:
-    """Yield the calls on the line of a finding."""
-    span = finding.span
-    text = program.text(span.file) if span is not None else None
-    if text is None or span is None:
-        return
-    for node in text.nodes:
-        if isinstance(node, ast.Call) and node.lineno == span.line:
-            yield text, node
-
-
 def _explain_next(program: Program, finding: Finding, kind: str) -> Explanation | None:
     """Return that `next` takes an iterator, and not what can be iterated over."""
-    for text, call in _iter_calls(program, finding):
+    for text, call in program.iter_calls(finding):
         if get_called_name(call) != "next" or not call.args:
             continue
         written = text.written(call.args[0])
@@ -72,7 +58,7 @@ def _explain_next(program: Program, finding: Finding, kind: str) -> Explanation 
 
 def _explain_method(program: Program, finding: Finding) -> Explanation | None:
     """Return that iterators have no method `next` since Python 3."""
-    for text, call in _iter_calls(program, finding):
+    for text, call in program.iter_calls(finding):
         if get_called_name(call) != "next" or not isinstance(call.func, ast.Attribute):
             continue
         new = f"next({text.written(call.func.value)})"
@@ -84,24 +70,25 @@ def _explain_method(program: Program, finding: Finding) -> Explanation | None:
 
 def _explain_unpacked(program: Program, finding: Finding) -> Explanation | None:
     """Return that `torch.max` without a dim gives one number, and no pair."""
-    for text, call in _iter_calls(program, finding):
-        statement = text.statement_of(call)
-        if not isinstance(statement, ast.Assign) or statement.value is not call:
-            continue
-        target = statement.targets[0]
-        name = get_called_name(call)
-        if name not in PAIRS or not isinstance(target, ast.Tuple):
-            continue
-        op = program.op_at(text.span(call))
-        dim = 1 if op is not None and op.inputs and op.inputs[0].ndim == 2 else -1
-        of = f" of {format_shape(op.inputs[0])}" if op is not None and op.inputs else ""
-        written = text.written(call.func)
-        message = (
-            f"`{written}` without a dim gives the one number{of}; with a dim it gives"
-            " values and indices, which is the pair that is unpacked here"
-        )
-        return Explanation(message, (), (with_keyword(text, call, f"dim={dim}"),))
-    return None
+    place = program.node(finding.span)
+    statement = place[0].statement_of(place[1]) if place is not None else None
+    if place is None or not isinstance(statement, ast.Assign):
+        return None
+    text, call = place[0], statement.value
+    target = statement.targets[0]
+    if get_called_name(call) not in PAIRS or not isinstance(target, ast.Tuple):
+        return None
+    if not isinstance(call, ast.Call):
+        return None
+    op = program.op_at(text.span(call))
+    dim = 1 if op is not None and op.inputs and op.inputs[0].ndim == 2 else -1
+    of = f" of {format_shape(op.inputs[0])}" if op is not None and op.inputs else ""
+    written = text.written(call.func)
+    message = (
+        f"`{written}` without a dim gives the one number{of}; with a dim it gives"
+        " values and indices, which is the pair that is unpacked here"
+    )
+    return Explanation(message, (), (with_keyword(text, call, f"dim={dim}"),))
 
 
 def _explain_squeezed(program: Program, finding: Finding) -> Explanation | None:

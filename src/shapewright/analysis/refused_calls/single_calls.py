@@ -13,7 +13,11 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    is_optimizer,
+)
 
 Words = re.Match[str]
 Explain = Callable[[SourceText, ast.expr, Words], Explanation | None]
@@ -164,11 +168,7 @@ def _explain_tensor(
     text: SourceText, node: ast.expr, words: Words
 ) -> Explanation | None:
     """`Adam(z)`: optimizers take a list of tensors."""
-    if not isinstance(node, ast.Call) or not node.args:
-        return None
-    if not re.match(
-        r"^(Adam|SGD|RMSprop|LBFGS|Ada|Rprop|NAdam|RAdam)", get_called_name(node)
-    ):
+    if not isinstance(node, ast.Call) or not node.args or not is_optimizer(node):
         return None
     first = text.written(node.args[0])
     message = f"`{get_called_name(node)}` takes a list of tensors, and `{first}` is one"

@@ -21,6 +21,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    OPTIMIZERS,
     get_called_name,
     get_last_line,
     get_last_name,
@@ -35,9 +36,6 @@ MISSPELT = frozenset(
 OF_GROUPS = frozenset({"lr", "weight_decay", "momentum", "betas"})
 """Settings that an optimizer keeps in its groups of parameters."""
 OPTIMIZER = re.compile(r"opt|optim|optimi[sz]er(_\w+)?|opt_\w+|\w+_opt(imi[sz]er)?")
-OPTIMIZERS = frozenset(
-    {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam", "Adadelta"}
-)
 OF_MODULES = frozenset({"children", "modules"})
 OF_KERAS = "trainable"
 """The flag by which Keras freezes a layer."""

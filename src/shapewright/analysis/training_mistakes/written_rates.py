@@ -19,11 +19,11 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
+    is_optimizer,
     list_arguments,
 )
 
 SCHEDULE = re.compile(r"^\w+LR$|^CosineAnnealingWarmRestarts$")
-OPTIMIZER = re.compile(r"^(SGD|Adam\w*|RMSprop|NAdam|RAdam|Adagrad|Adadelta|LBFGS)$")
 EPOCH = re.compile(r"epoch", re.IGNORECASE)
 
 
@@ -125,7 +125,7 @@ def find_first_groups(scene: RehearsalContext) -> Iterator[Finding]:
             and isinstance(node.slice, ast.Constant)
             and node.slice.value == "lr"
         ]
-        if any(not _is_first(text, node) for node in written):
+        if any(not _is_first(node) for node in written):
             continue
         for node in written:
             owner = node.value.value.value  # type: ignore[attr-defined]
@@ -186,7 +186,7 @@ def _iter_builders(text: SourceText, value: ast.expr) -> Iterator[ast.Call]:
                 if isinstance(part, ast.Assign)
                 and get_dotted_name(part.targets[0]) == node.id
             ]
-        elif isinstance(node, ast.Call) and OPTIMIZER.match(get_called_name(node)):
+        elif isinstance(node, ast.Call) and is_optimizer(node):
             yield node
         elif isinstance(node, ast.Call):
             waiting += [
@@ -197,7 +197,7 @@ def _iter_builders(text: SourceText, value: ast.expr) -> Iterator[ast.Call]:
             ]
 
 
-def _is_first(text: SourceText, node: ast.Subscript) -> bool:
+def _is_first(node: ast.Subscript) -> bool:
     """Return whether a rate is written into the first group."""
     return ast.unparse(node.value).endswith(".param_groups[0]")
 

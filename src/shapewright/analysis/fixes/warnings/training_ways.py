@@ -1,0 +1,227 @@
+"""What suggests edits for mistakes of a training, by the code of the warning."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from shapewright.analysis.fixes.warnings.accidental_shapes import suggest_flat_array
+from shapewright.analysis.fixes.warnings.data_edits import (
+    suggest_end_of_episode,
+    suggest_filtered_rows,
+    suggest_fitted_scaler,
+    suggest_loader_in_order,
+    suggest_normalize,
+    suggest_one_seed,
+    suggest_own_data_set,
+    suggest_shuffle,
+)
+from shapewright.analysis.fixes.warnings.formula_edits import (
+    suggest_exchanged_predictions,
+    suggest_exchanged_quotient,
+    suggest_named_argument,
+)
+from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
+from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
+from shapewright.analysis.fixes.warnings.loop_edits import (
+    suggest_added_loss,
+    suggest_bound_names,
+    suggest_return_behind_loop,
+)
+from shapewright.analysis.fixes.warnings.mean_edits import (
+    suggest_count_of_samples,
+    suggest_curve_of_mean,
+)
+from shapewright.analysis.fixes.warnings.reset_edits import (
+    suggest_count_from_zero,
+    suggest_model_of_fold,
+    suggest_reset,
+)
+from shapewright.analysis.fixes.warnings.sampler_edits import suggest_set_epoch
+from shapewright.analysis.fixes.warnings.schedule_edits import (
+    suggest_direction,
+    suggest_own_scheduler,
+    suggest_rate_of_one,
+    suggest_step_of_scaler,
+    suggest_steps_of_loader,
+    suggest_true_division,
+)
+from shapewright.analysis.fixes.warnings.shared_objects import (
+    suggest_buffers,
+    suggest_copied_state,
+    suggest_model_copy,
+    suggest_part,
+)
+from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
+from shapewright.analysis.fixes.warnings.split_edits import suggest_shuffled_data
+from shapewright.analysis.fixes.warnings.step_edits import (
+    suggest_earlier_clipping,
+    suggest_frozen_mode,
+    suggest_loaded_states,
+    suggest_loss_with_graph,
+    suggest_no_clearing,
+    suggest_other_loop,
+    suggest_parentheses,
+    suggest_unscaling,
+    suggest_weights_of_samples,
+)
+from shapewright.analysis.fixes.warnings.training_edits import (
+    suggest_clearing,
+    suggest_count_of_batches,
+    suggest_each_once,
+    suggest_flag,
+    suggest_inside_loop,
+    suggest_later_clearing,
+    suggest_mode,
+    suggest_no_grad,
+    suggest_order_of_steps,
+    suggest_own_counts,
+    suggest_registration,
+    suggest_step,
+    suggest_value,
+)
+from shapewright.analysis.fixes.warnings.value_edits import suggest_unchanged_draw
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import (
+    ARRAYS_BROADCAST,
+    CHANGED_DRAW,
+    CLASS_WEIGHTS_INVERTED,
+    CLASSES_BY_TEXT,
+    CLIPPED_AFTER_STEP,
+    CLIPPED_SCALED,
+    COUNT_NOT_READ,
+    COUNT_NOT_RESET,
+    COUNT_OVER_BATCHES,
+    EPOCH_NOT_SET,
+    EVALUATED_IN_TRAINING_MODE,
+    EVALUATED_WITH_GRAPH,
+    FILTERED_INDEX,
+    FITTED_ANEW,
+    FLAG_WITHOUT_EFFECT,
+    FLOORED_FACTOR,
+    GRADIENTS_CLEARED_UNUSED,
+    GRADIENTS_NOT_CLEARED,
+    GRAPH_KEPT,
+    LATE_BINDING,
+    LOSS_OVERWRITTEN,
+    MEAN_OF_MEANS,
+    MEAN_OVER_SAMPLES,
+    METRIC_DIRECTION,
+    MISPLACED_ARGUMENT,
+    MODEL_KEPT_OVER_FOLDS,
+    MODEL_NOT_COPIED,
+    NEVER_STEPPED,
+    NO_GRADIENT,
+    NOT_IN_OPTIMIZER,
+    PARAMETER_REPEATED,
+    PATIENCE_NOT_RESET,
+    RATE_AS_FACTOR,
+    RETURN_IN_LOOP,
+    REVERSED_GUIDANCE,
+    SAMPLER_WEIGHTS,
+    SCALED_STEP,
+    SCHEDULER_OF_REPLACED,
+    SCHEDULER_ORDER,
+    SCHEDULER_TOO_LONG,
+    SCHEDULER_UNIT,
+    SEED_REPEATED,
+    SHARED_TRANSFORM,
+    SHUFFLED_ORDER,
+    SIZE_ATTRIBUTE_SET,
+    SORTED_LABELS,
+    SPLIT_BY_CLASS,
+    STATE_NOT_COPIED,
+    STATE_NOT_RESUMED,
+    STATE_OF_OTHER_SAMPLES,
+    STATISTICS_NOT_COPIED,
+    STATISTICS_NOT_FROZEN,
+    SUM_AFTER_LOOP,
+    TERMINAL_IGNORED,
+    TRAINED_IN_EVAL_MODE,
+    UNEQUAL_TRANSFORMS,
+    UNUSED_SPLIT,
+)
+from shapewright.findings.finding import Finding, Fix
+from shapewright.program.source_text import SourceText
+
+Suggest = Callable[[Program, Finding, SourceText, "ast.expr | ast.stmt"], Iterator[Fix]]
+
+
+def combine(*ways: Suggest) -> Suggest:
+    """Return a function that suggests what the first of several others has."""
+
+    def suggest(
+        program: Program,
+        finding: Finding,
+        text: SourceText,
+        node: ast.expr | ast.stmt,
+    ) -> Iterator[Fix]:
+        for way in ways:
+            fixes = list(way(program, finding, text, node))
+            yield from fixes
+            if fixes:
+                return
+
+    return suggest
+
+
+TRAINING_WAYS: dict[str, Suggest] = {
+    STATE_OF_OTHER_SAMPLES: suggest_no_state,
+    FITTED_ANEW: suggest_fitted_scaler,
+    TERMINAL_IGNORED: suggest_end_of_episode,
+    UNEQUAL_TRANSFORMS: suggest_normalize,
+    NO_GRADIENT: combine(suggest_parentheses, suggest_loss_with_graph),
+    GRAPH_KEPT: suggest_value,
+    MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    SUM_AFTER_LOOP: suggest_inside_loop,
+    GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
+    GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
+    NEVER_STEPPED: combine(suggest_parentheses, suggest_step),
+    COUNT_NOT_READ: suggest_own_counts,
+    COUNT_OVER_BATCHES: suggest_count_of_samples,
+    MEAN_OF_MEANS: combine(suggest_curve_of_mean, suggest_count_of_samples),
+    STATE_NOT_RESUMED: suggest_loaded_states,
+    STATISTICS_NOT_FROZEN: suggest_frozen_mode,
+    SAMPLER_WEIGHTS: suggest_weights_of_samples,
+    STATISTICS_NOT_COPIED: suggest_buffers,
+    UNUSED_SPLIT: suggest_part,
+    MODEL_KEPT_OVER_FOLDS: suggest_model_of_fold,
+    MODEL_NOT_COPIED: suggest_model_copy,
+    EVALUATED_IN_TRAINING_MODE: suggest_mode,
+    EVALUATED_WITH_GRAPH: suggest_no_grad,
+    FLAG_WITHOUT_EFFECT: suggest_flag,
+    RETURN_IN_LOOP: suggest_return_behind_loop,
+    LOSS_OVERWRITTEN: suggest_added_loss,
+    LATE_BINDING: suggest_bound_names,
+    MISPLACED_ARGUMENT: suggest_named_argument,
+    FILTERED_INDEX: suggest_filtered_rows,
+    CHANGED_DRAW: suggest_unchanged_draw,
+    SIZE_ATTRIBUTE_SET: suggest_new_layer,
+    TRAINED_IN_EVAL_MODE: suggest_mode,
+    NOT_IN_OPTIMIZER: suggest_registration,
+    PARAMETER_REPEATED: suggest_each_once,
+    SCHEDULER_TOO_LONG: suggest_steps_of_loader,
+    SCHEDULER_UNIT: suggest_other_loop,
+    STATE_NOT_COPIED: suggest_copied_state,
+    CLIPPED_AFTER_STEP: suggest_earlier_clipping,
+    CLIPPED_SCALED: suggest_unscaling,
+    FLOORED_FACTOR: suggest_true_division,
+    RATE_AS_FACTOR: suggest_rate_of_one,
+    SCHEDULER_ORDER: suggest_order_of_steps,
+    SCHEDULER_OF_REPLACED: suggest_own_scheduler,
+    SCALED_STEP: suggest_step_of_scaler,
+    REVERSED_GUIDANCE: suggest_exchanged_predictions,
+    CLASS_WEIGHTS_INVERTED: suggest_exchanged_quotient,
+    METRIC_DIRECTION: suggest_direction,
+    COUNT_NOT_RESET: suggest_reset,
+    PATIENCE_NOT_RESET: suggest_count_from_zero,
+    ARRAYS_BROADCAST: suggest_flat_array,
+    SEED_REPEATED: suggest_one_seed,
+    EPOCH_NOT_SET: suggest_set_epoch,
+    SHARED_TRANSFORM: suggest_own_data_set,
+    SHUFFLED_ORDER: suggest_loader_in_order,
+    SORTED_LABELS: suggest_shuffle,
+    SPLIT_BY_CLASS: suggest_shuffled_data,
+    CLASSES_BY_TEXT: suggest_class_name,
+}
+"""What suggests edits, by the code of a mistake of a training."""
