@@ -131,6 +131,48 @@ def test_a_backward_pass_loads_no_sympy() -> None:
     assert "sympy" not in imported(TRAINS)
 
 
+SLICES = """
+import inspect, sys, torch
+import shapewright as sw
+
+def train():
+    x = torch.rand(4, 6, requires_grad=True)
+    (x[:, 1:].sum() + x[0].sum() + torch.diagonal(x).sum()).backward()
+    inspect.getmodule(inspect.currentframe())  # asks each module for its file
+    return torch.rand(2, 3).bmm(torch.rand(2, 3, 4))  # refused by a meta kernel
+
+trace = sw.trace(train)
+assert "batch1 must be a 3D tensor" in str(trace.findings[0]), trace.findings
+"""
+
+
+def test_slices_and_a_refused_call_load_no_sympy() -> None:
+    assert "sympy" not in imported(SLICES)
+
+
+LIBRARY = """
+import sys, torch
+import shapewright as sw
+
+def program(x):
+    from torch._dynamo.utils import is_compile_supported  # as torchvision does
+    assert "torch._dynamo.eval_frame" not in sys.modules
+    program.taken = is_compile_supported
+    return x + 1
+
+print(sw.trace(program, "f32[2]").output)
+assert not [name for name in sys.modules if name.startswith("torch._dynamo.")]
+print(program.taken("cpu"), program.taken("mtia"))
+from torch._dynamo.utils import is_compile_supported
+assert (program.taken("cpu"), is_compile_supported("cpu")) == (True, True)
+"""
+
+
+def test_what_a_library_takes_from_the_compiler_waits_until_it_is_called() -> None:
+    loaded = imported(LIBRARY)
+    assert "torch._dynamo" in loaded
+
+
 def test_symbolic_sizes_are_torchs_own_where_asked_for() -> None:
     said = """
 import sys, torch

@@ -155,6 +155,10 @@ QUICK = 10.0
 """Seconds that a rehearsal may have taken to be run once more, as on a GPU."""
 GPU_SECONDS = 20.0
 """Seconds that this second run may take."""
+LONG = 1.0
+"""Seconds of a run from which on each trial of a fix has a process of its own: that
+takes less than to make the best one again, alone.
+"""
 
 
 def check_script(
@@ -266,6 +270,7 @@ def _check_run(
                 program.rehearsal = rehearsed.story
                 limit.release()
             trying.allowed = 5.0 + 3 * seconds  # an error ended it early
+            trying.long = seconds > LONG
             session = Session(
                 program, trying.again, trying.attempt, wanted.first, ignored,
                 wanted.strict,

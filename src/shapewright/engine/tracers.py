@@ -22,7 +22,8 @@ from torch import nn
 from shapewright.engine import nests
 from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.memo import READ, Answer
-from shapewright.engine.private import import_compiler, step_aside, suspend_modes
+from shapewright.engine.postponed_imports import import_compiler
+from shapewright.engine.private import step_aside, suspend_modes
 from shapewright.engine.replacement import replace_attribute
 from shapewright.record.ops import CONSTANT_NOTE
 

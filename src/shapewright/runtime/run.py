@@ -25,7 +25,7 @@ from shapewright.engine.failures.run_ends import (
 from shapewright.engine.layers.fused_attention import decide_fast_paths
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.private import skip_symbolic_checks
+from shapewright.engine.postponed_imports import skip_symbolic_checks
 from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.size_reads import remember_sizes

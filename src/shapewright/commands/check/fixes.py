@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import os
 import tempfile
 import tokenize
@@ -52,7 +53,8 @@ class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
     `layers` counts the layers with parameters that ran, `outline` is what is compared
-    with the run that failed.
+    with the run that failed. `noted` says that the run itself noted something, `alone`
+    that its process had made no other run before.
     """
 
     failures: tuple[Place, ...] = ()
@@ -64,6 +66,13 @@ class Tried:
     samples: bool | None = None
     layers: int = 0
     outline: RunOutline = field(default_factory=RunOutline)
+    noted: bool = False
+    alone: bool = False
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the run came to its end and there is nothing else to be told of."""
+        return self.complete and not self.failures and not self.noted
 
 
 def summarise_run(program: Program, gone: Place) -> Tried:
@@ -86,8 +95,9 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     ops, output = len(trace.ops), get_output(program)
     layers, outline = count_layers(program), build_outline(program, gone[:2], context)
     return Tried(
-        failures, trace.complete, ops, output, warnings, notes, samples, layers, outline
-    )
+        failures, trace.complete, ops, output, warnings, notes, samples, layers,
+        outline, noted=bool(trace.findings),
+    )  # fmt: skip
 
 
 def count_layers(program: Program) -> int:
@@ -207,6 +217,8 @@ class Trying:
     def __init__(self, run: Callable[[Place | None], Program]) -> None:
         self.run = run
         self.allowed = 30.0
+        self.runs = 0  # in this process
+        self.long = False  # a run takes so long that each has a process of its own
         self.stack = ExitStack()
 
     def __enter__(self) -> Trying:
@@ -260,6 +272,7 @@ class Trying:
 
         requests = list(zip(many, gone, strict=True))
         self.children.seconds = self.allowed
+        self.children.reused = not self.long
         if self.children.late >= MOST_LATE:
             return [Tried() for _ in requests]
         if not apart:
@@ -273,7 +286,9 @@ class Trying:
         """Return the outcome of a single run."""
 
         texts, gone = request
-        return summarise_run(self.changed(texts, gone), gone)
+        self.runs += 1
+        run = summarise_run(self.changed(texts, gone), gone)
+        return dataclasses.replace(run, alone=self.runs == 1)
 
 
 def count_processors() -> int:

@@ -85,6 +85,16 @@ class Reported:
     carried: bool = False  # the runs behind it had its best repair
     failed: FailedRun | None = None  # what is compared with the runs with a fix
 
+    @property
+    def is_to_repeat(self) -> bool:
+        """Whether the best repair was tried in a process that had made other runs."""
+        return bool(self.mends) and not self.mends[0].tried.alone
+
+    def mark_complete(self) -> None:
+        """Note that the program reaches its end with the best repair."""
+        for first in self.mends[:1]:
+            self.mends[0] = replace(first, tried=replace(first.tried, complete=True))
+
     def outline_failed(self, program: Program) -> FailedRun:
         """Return what is compared of the run with the runs with a fix."""
         if self.failed is None:

@@ -129,6 +129,8 @@ class Session:
                 break
             if program.trace.complete:
                 program = self.behind(program, fresh)
+            elif self.is_all_mended(fresh):
+                complete, program = True, None
             else:
                 program = self.mended(program, fresh)
             if program is None:
@@ -324,6 +326,19 @@ class Session:
         ended[0].carried = True
         return self.again(overlay)
 
+    def is_all_mended(self, fresh: list[Reported]) -> bool:
+        """Return whether the trial of the only error's fix has shown all that a whole
+        run with it would, and note the fix as part of the program.
+        """
+        if len(self.told) != 1 or len(fresh) != 1 or not fresh[0].mends:
+            return False
+        best = fresh[0].mends[0]
+        overlay = self.edited(self.program, best.fix) if best.tried.is_clean else None
+        if overlay is None or self.again is None:
+            return False
+        self.texts, fresh[0].carried = overlay, True
+        return True
+
     def behind(self, program: Program, fresh: list[Reported]) -> Program | None:
         """Run the program with all repairs, and return it if another failure remains.
 
@@ -381,11 +396,11 @@ class Session:
         return overlay
 
     def repeat(self) -> None:
-        """Rerun the best repair of every finding, alone in a process.
+        """Rerun the best repair of every finding, alone in a process if it was not.
 
         One that gives something else there is left out.
         """
-        waiting = [reported for reported in self.told if reported.mends]
+        waiting = [reported for reported in self.told if reported.is_to_repeat]
         while waiting and self.attempt is not None:
             firsts = [reported.mends[0] for reported in waiting]
             gone = [self.ending(reported) for reported in waiting]
@@ -396,7 +411,7 @@ class Session:
                 if (run.complete, run.failures) != (tried.complete, tried.failures):
                     del reported.mends[0]
                     again.append(reported)
-            waiting = [reported for reported in again if reported.mends]
+            waiting = [reported for reported in again if reported.is_to_repeat]
 
     def confirm(self, complete: bool) -> None:
         """Determine whether the best fixes of all findings together let the program run
@@ -412,7 +427,7 @@ class Session:
             if reported.mends and reported.mends[0].tried.complete
         ]
         for reported in carried[: max(ends, default=0)]:
-            _mark_complete(reported)  # it is part of the run that went on to its end
+            reported.mark_complete()  # it is part of the run that went on to its end
         firsts = [reported.mends[0] for reported in self.told if reported.mends]
         if all(m.tried.complete for reported in self.told for m in reported.mends[:1]):
             return
@@ -424,7 +439,7 @@ class Session:
         (tried,) = self.attempt([overlay], [NOWHERE], True)
         if tried.complete and not tried.failures:
             for reported in self.told:
-                _mark_complete(reported)
+                reported.mark_complete()
 
     def shown(self, reported: Reported) -> Finding:
         """Return the finding with its fixes, as edits of the original program."""
@@ -482,10 +497,3 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
-
-
-def _mark_complete(reported: Reported) -> None:
-    """Note that the program reaches its end with the best repair of a finding."""
-    for first in reported.mends[:1]:
-        tried = replace(first.tried, complete=True)
-        reported.mends[0] = replace(first, tried=tried)

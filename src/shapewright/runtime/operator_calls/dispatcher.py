@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapewright.engine.private import replace_dynamo
+from shapewright.engine.postponed_imports import replace_dynamo
 from shapewright.index_maps.drawn_calls import Called, Dispatch
 
 Nested = list[tuple[str, int]]

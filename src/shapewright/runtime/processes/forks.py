@@ -47,7 +47,8 @@ class Children(Generic[Request, Result]):
     """Child processes that call a function for each request sent to them.
 
     A child answers many: its first call is the expensive one, for the memory that it
-    copies. A child that dies, or answers nothing for `seconds`, is replaced.
+    copies. Where calls take long anyway, `reused` is false, and each has a child of its
+    own. A child that dies, or answers nothing for `seconds`, is replaced.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Children(Generic[Request, Result]):
         self.function = function
         self.seconds = seconds
         self.width = width
+        self.reused = True
         self.idle: list[_Child[Request, Result]] = []
         self.late = 0  # requests that had no answer in time
         self.folders = contextlib.ExitStack()
@@ -103,7 +105,7 @@ class Children(Generic[Request, Result]):
 
     def keep(self, child: _Child[Request, Result]) -> None:
         """Keep a child that returned a result, and stop any other."""
-        if child.waits:
+        if child.waits and self.reused:
             self.idle.append(child)
         else:
             child.stop()

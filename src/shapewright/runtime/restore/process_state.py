@@ -22,7 +22,8 @@ from torch import nn
 from torch.nn.modules import module as nn_module
 from torch.utils import _device
 
-from shapewright.engine.private import device_context, is_stand_in, replace_dynamo
+from shapewright.engine.postponed_imports import is_stand_in, replace_dynamo
+from shapewright.engine.private import device_context
 from shapewright.engine.random_seeds import seed_generators
 from shapewright.engine.replacement import copy_attributes
 from shapewright.runtime.compiled_modules import leave_uncompiled
