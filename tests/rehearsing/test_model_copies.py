@@ -107,6 +107,36 @@ def _findings(folder: Path, build: str, update: str) -> list[tuple[str, int]]:
     return [(each.code, len(each.fixes)) for each in report.findings]
 
 
+EXCHANGE = """
+class Average:
+    def __init__(self, model):
+        self.copy = copy.deepcopy(model)
+
+    @torch.no_grad()
+    def exchange(self, model):
+        for mine, theirs in zip(self.copy.parameters(), model.parameters()):
+            kept = theirs.data.clone()
+            theirs.data.copy_(mine.data)
+            mine.data.copy_(kept)
+
+
+class Run:
+    def __init__(self, model):
+        self.model = model
+        self.average = Average(model)
+
+
+run = Run(net)
+target = net
+"""
+
+
+def test_weights_that_two_models_exchange_are_right(tmp_path: Path) -> None:
+    """Every storage that the loop reads is written there, as in one model."""
+    update = "run.average.exchange(run.model)"
+    assert _findings(tmp_path, EXCHANGE, update) == []
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_one_model_with_two_names_is_found(name: str, tmp_path: Path) -> None:
     ((code, fixes),) = _findings(tmp_path, *WRONG[name])

@@ -162,7 +162,9 @@ def _find_zipped_pair(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _is_of_one_model(scene: RehearsalContext, text: SourceText, loop: ast.For) -> bool:
-    """Return whether the calls of a loop write all storages that they read."""
+    """Return whether the calls of a loop write all storages that they read, and none
+    of them writes from one storage to another, as an exchange of two models does.
+    """
     lines = range(loop.body[0].lineno, get_last_line(loop) + 1)
     written, read, fresh = set[int](), set[int](), set[int]()
     for op in scene.program.trace.ops:
@@ -173,6 +175,9 @@ def _is_of_one_model(scene: RehearsalContext, text: SourceText, loop: ast.For) -
             continue
         if op.kind == "inplace":
             written.update(fact.storage for fact in op.outputs[:1])
+            sources = {fact.storage for fact in op.inputs} - fresh
+            if len(sources) > 1:
+                return False
         elif op.kind in ("new", "copy"):
             fresh.update(fact.storage for fact in op.outputs)
         read.update(fact.storage for fact in op.inputs if fact.storage not in fresh)
