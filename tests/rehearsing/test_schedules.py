@@ -136,6 +136,15 @@ def test_a_schedule_in_its_unit_is_right(name: str, tmp_path: Path) -> None:
     assert _found(tmp_path, *RIGHT[name]) == []
 
 
+LISTED = "for schedule in [scheduler]: schedule.step()"
+
+
+def test_a_list_of_schedulers_is_stepped_as_one(tmp_path: Path) -> None:
+    build = "StepLR(optimizer, EPOCHS)"
+    assert _found(tmp_path, build, LISTED, "") == [("scheduler-unit", False)]
+    assert _found(tmp_path, build, "", LISTED) == []
+
+
 def test_a_schedule_that_an_evaluation_steps_too_is_told(tmp_path: Path) -> None:
     text = """\
         import torch

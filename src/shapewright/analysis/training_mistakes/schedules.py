@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
@@ -55,7 +56,8 @@ def find_schedules_in_other_units(scene: RehearsalContext) -> Iterator[Finding]:
     parts = list(scene.observations("planned-part"))
     sequences = {met.place for met in parts}
     stepped: dict[Place, tuple[Moment, tuple[Moment, ...]]] = {}
-    for moment, loops in _iter_schedules(scene.rehearsal.story, ()):
+    story = _inline_single_turns(scene.rehearsal.story)
+    for moment, loops in _iter_schedules(story, ()):
         place = moment.file, moment.line
         stepped.setdefault(place, (moment, loops))
         planned = {
@@ -99,6 +101,22 @@ def _find_steps_without_training(
                 scene.span((event.file, event.line), "step"),
             )
         yield from _find_steps_without_training(scene, event)
+
+
+def _inline_single_turns(moment: Moment) -> Moment:
+    """Return a moment with the events of loops over one thing, such as a list with the
+    only scheduler, as its own.
+    """
+    events: list[Moment] = []
+    for event in moment.inner:
+        inlined = _inline_single_turns(event)
+        kinds = {part.kind for part in inlined.inner}
+        is_single = event.kind == "loop" and event.total == 1
+        if is_single and not kinds & {"loop", "batches"}:
+            events += inlined.inner
+        else:
+            events.append(inlined)
+    return replace(moment, inner=tuple(events))
 
 
 def _iter_schedules(
