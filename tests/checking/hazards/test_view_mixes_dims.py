@@ -24,6 +24,15 @@ TRUE = {
         return self.conv(x.view(B, half * 2, T))  # here""",
         "torch.randn(4, 11, 6)",
     ),
+    "few classes by the name of their number": (
+        "self.score = nn.Conv2d(3, 4, 1)",
+        """x:
+        out = self.score(x)
+        n, c, h, w = out.size()
+        out = F.softmax(out.view(-1, c), dim=1)  # here
+        return out.view(n, c, h, w)""",
+        "torch.randn(5, 3, 8, 8)",
+    ),
     "heads merged without a transpose": (
         "self.qkv = nn.Linear(12, 36)",
         """x:
@@ -85,6 +94,24 @@ TRUE = {
 }
 
 LEGAL = {
+    "few classes moved behind the pixels": (
+        "self.score = nn.Conv2d(3, 4, 1)",
+        """x:
+        out = self.score(x)
+        n, c, h, w = out.size()
+        out = out.permute(0, 2, 3, 1).reshape(-1, c)
+        return F.softmax(out, dim=1).view(n, h, w, c).permute(0, 3, 1, 2)""",
+        "torch.randn(5, 3, 8, 8)",
+    ),
+    "few channels in groups": (
+        "self.score = nn.Conv2d(3, 4, 1)",
+        """x:
+        out = self.score(x)
+        n, c, h, w = out.shape
+        out = out.view(n, 2, c // 2, h, w).transpose(1, 2)
+        return out.reshape(n, c, h, w)""",
+        "torch.randn(5, 3, 8, 8)",
+    ),
     "heads split and merged": (
         "self.qkv = nn.Linear(12, 36)\nself.out = nn.Linear(12, 12)",
         """x:

@@ -21,7 +21,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.record.ops import Fact, Op
 
 JOINS = operators_with("concatenates")
@@ -36,6 +36,7 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
         if op.span is None:
             continue
         moved = None if _is_skewed(scene, op, block) else _find_moved_axis(block)
+        moved = moved or _find_named_axis(scene, op, block)
         joined = moved is not None and block.axes[0].kind == "parts"
         cat = _find_joining_cat(scene, op.inputs[0], block) if joined else None
         if moved is not None and cat is not None and scene.is_batch((moved,)):
@@ -80,6 +81,58 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
             continue
         return axis
     return None
+
+
+def _find_named_axis(
+    scene: HazardContext, op: Op, block: RegroupedDims
+) -> Axis | None:
+    """Return an axis that a reshape of few elements moves by the name of its size, as
+    by `n, c, h, w = x.shape; x.view(-1, c)`, or None.
+
+    The size of few classes may be another number of the program, its name may not.
+    """
+    where = scene.program.call_at(op.span)
+    receiver = get_receiver(where[1]) if where is not None else None
+    if where is None or receiver is None:
+        return None
+    text, call = where
+    sizes: list[ast.expr] = list(call.args)
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = sizes[0].elts
+    if len(sizes) != len(op.outputs[0].shape):
+        return None
+    kept = {id(axis) for dim in block.dims for axis in dim if len(dim) == 1}
+    read = _collect_read_sizes(text, call, text.written(receiver))
+    for at, dim in zip(range(*block.after), block.dims, strict=True):
+        for axis in block.axes:
+            old = _find_input_dim(scene, op, axis)
+            is_same = axis.size == get_length(dim) > 1 and id(axis) not in kept
+            if is_same and read.get(ast.unparse(sizes[at])) == old:
+                return axis
+    return None
+
+
+def _collect_read_sizes(
+    text: SourceText, call: ast.Call, tensor: str
+) -> dict[str, int]:
+    """Return the names of a function that hold sizes of a tensor, with their dims."""
+    function = text.around(call, ast.FunctionDef)
+    found: dict[str, int] = {}
+    nodes = ast.walk(function) if function is not None else ()
+    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
+    for node in sorted(assigned, key=lambda node: node.lineno):
+        if node.lineno >= call.lineno:
+            break
+        if tensor in {ast.unparse(target) for target in node.targets}:
+            found.clear()  # another tensor from here on
+        if ast.unparse(node.value) not in (f"{tensor}.shape", f"{tensor}.size()"):
+            continue
+        for target in node.targets:
+            names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+            if any(isinstance(name, ast.Starred) for name in names):
+                continue
+            found.update({ast.unparse(name): at for at, name in enumerate(names)})
+    return found
 
 
 def _is_swapped(block: RegroupedDims) -> bool:
