@@ -206,3 +206,55 @@ def test_a_mean_of_one_batch_is_quiet(tmp_path: Path) -> None:
 def test_the_mean_of_what_is_trained_is_quiet(tmp_path: Path) -> None:
     trained = "torch.sqrt(mse_loss(model(inputs), inputs[:, :3]))"
     assert find(tmp_path, WRONG["a root"][0], trained=trained) == []
+
+
+MEASURED = """
+    def f1_score(labels, chosen, average):  # as that of scikit-learn
+        return 1.0
+    precision_score = f1_score
+    scores, total = [], 0.0
+    labels_seen, seen = [], []
+    for inputs, labels in loader:
+        loss = cross_entropy(model(inputs), labels)
+        chosen = model(inputs).argmax(1)
+        EACH
+    RETURN
+"""
+MEASURES = {
+    "a list": ("scores.append(f1_score(labels, chosen, average='macro'))",
+               "return sum(scores) / len(scores)"),
+    "a sum": ("total += precision_score(labels, chosen, average='macro')",
+              "return total / len(loader)"),
+    "under a name": ("auc = f1_score(labels, chosen, average='micro')\n"
+                     "        total += auc", "return total / len(loader)"),
+}  # fmt: skip
+WHOLE = {
+    "of all": ("labels_seen += labels.tolist(); seen += chosen.tolist()",
+               "return f1_score(labels_seen, seen, average='macro')"),
+    "printed": ("print(f1_score(labels, chosen, average='macro'))", "return total"),
+    "of samples": (
+        "scores.append(f1_score(torch.eye(3)[labels], torch.eye(3)[chosen],"
+        " average='samples'))", "return sum(scores) / len(scores)"
+    ),
+    "of parts of the data": (
+        "pass",
+        "for part in (0, 1, 2): scores.append(f1_score([part], [1], 'micro'))\n"
+        "    return sum(scores) / len(scores)"
+    ),
+}  # fmt: skip
+
+
+def measure(folder: Path, each: str, returned: str) -> list[str]:
+    """The code of each finding of an evaluation."""
+    body = MEASURED.replace("EACH", each).replace("RETURN", returned)
+    return [code for code, _ in find(folder, body)]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_means_of_measures_of_batches_are_found(name: str, tmp_path: Path) -> None:
+    assert measure(tmp_path, *MEASURES[name]) == ["mean-of-means"]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_measures_of_the_whole_are_right(name: str, tmp_path: Path) -> None:
+    assert measure(tmp_path, *WHOLE[name]) == []

@@ -47,6 +47,14 @@ def iter_curved_values(text: SourceText) -> Iterator[CurvedValue]:
             yield CurvedValue(node, kind, argument, inner, name)
 
 
+def describe_call(text: SourceText, call: ast.Call) -> CurvedValue:
+    """Return a call of another function as a curved value of its first argument."""
+    argument = call.args[0]
+    return CurvedValue(
+        call, get_called_name(call), argument, argument, _find_name(text, call)
+    )
+
+
 def _get_argument(call: ast.Call) -> ast.expr | None:
     """Return the number or tensor that a function or a method is of."""
     func = call.func

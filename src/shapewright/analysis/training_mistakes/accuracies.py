@@ -25,7 +25,10 @@ from shapewright.analysis.training_mistakes.context import (
     StoryLoop,
     build_finding,
 )
-from shapewright.analysis.training_mistakes.curved_means import find_curved_means
+from shapewright.analysis.training_mistakes.curved_means import (
+    find_curved_means,
+    find_means_of_measures,
+)
 from shapewright.analysis.training_mistakes.meters import (
     MatchCounter,
     MeterCall,
@@ -69,6 +72,7 @@ def find_wrong_accuracies(scene: RehearsalContext) -> Iterator[Finding]:
     batches that are not equally large, or of what is not linear in the samples.
     """
     yield from find_curved_means(scene)
+    yield from find_means_of_measures(scene)
     for loop in iter_batch_loops(scene):
         for node in ast.walk(loop.node):
             if isinstance(node, ast.stmt) and (

@@ -1,5 +1,5 @@
 """Find means over batches of what is no mean over samples: exponentials and roots of
-losses.
+losses, and measures of a whole set such as F1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from shapewright.analysis.training_mistakes.additions import (
     is_sum_of,
     iter_divisions,
 )
-from shapewright.analysis.training_mistakes.batch_loops import find_cut_data
+from shapewright.analysis.training_mistakes.batch_loops import (
+    find_cut_data,
+    iter_batch_loops,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -24,7 +27,12 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.loss_averages import is_mean_loss_at
 from shapewright.findings.codes import MEAN_OF_MEANS
 from shapewright.findings.finding import Finding
-from shapewright.program.curved_values import CURVES, CurvedValue, iter_curved_values
+from shapewright.program.curved_values import (
+    CURVES,
+    CurvedValue,
+    describe_call,
+    iter_curved_values,
+)
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -39,6 +47,13 @@ from shapewright.record.report import Moment
 WHOLE_SUMS = frozenset({"sum", "fsum"})
 LOGGERS = frozenset({"log", "log_dict"})
 EVALUATIONS = ("validation", "test")
+WHOLE_MEASURES = frozenset({
+    "f1_score", "fbeta_score", "precision_score", "recall_score", "roc_auc_score",
+    "average_precision_score", "r2_score", "matthews_corrcoef", "cohen_kappa_score",
+    "balanced_accuracy_score", "multiclass_f1_score", "binary_f1_score",
+    "binary_auroc", "multiclass_auroc", "precision_recall_fscore_support",
+})  # fmt: skip
+"""Functions of metrics whose mean over parts is not their value of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,38 @@ def find_curved_means(scene: RehearsalContext) -> Iterator[Finding]:
                 (text.span(average.node), average.words),
                 (text.span(loss), "a mean over the samples of one batch"),
             )
+
+
+def find_means_of_measures(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `scores.append(f1_score(y, p))` for each batch, and the mean of them."""
+    for loop in iter_batch_loops(scene):
+        text = loop.text
+        for call in ast.walk(loop.node):
+            if not isinstance(call, ast.Call) or not call.args:
+                continue
+            measure = get_called_name(call)
+            if measure not in WHOLE_MEASURES or text.around(call, *LOOPS) != loop.node:
+                continue
+            if any(
+                word.arg == "average" and _is_samples(word) for word in call.keywords
+            ):
+                continue
+            average = _find_average(scene, text, describe_call(text, call))
+            if average is None:
+                continue
+            yield build_finding(
+                MEAN_OF_MEANS,
+                f"`{measure}` of each batch is averaged over batches, which is not"
+                f" `{measure}` of the whole set: compute it once, of all labels and"
+                " predictions",
+                text.span(call),
+                (text.span(average.node), average.words),
+            )
+
+
+def _is_samples(word: ast.keyword) -> bool:
+    """Return whether an argument is `"samples"`: one value of each sample."""
+    return isinstance(word.value, ast.Constant) and word.value.value == "samples"
 
 
 def _find_loss(text: SourceText, node: ast.expr) -> ast.expr | None:
