@@ -29,7 +29,8 @@ class Reader(nn.Module):
         self.attn = nn.MultiheadAttention(8, 2, batch_first=True)
         layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        self.rnn, self.head = nn.GRU(8, 8, batch_first=True), nn.Linear(8, 5)
+        self.rnn = nn.GRU(8, 8, batch_first=True)
+        self.head = nn.Linear(8, 5)
         self.token = nn.Parameter(torch.zeros(1, 1, 8))
 
     def forward(self, ids, lengths):
@@ -66,7 +67,8 @@ RIGHT = {
     "the last of each": MASKED + "x = x[torch.arange(len(x)), lengths - 1]",
     "a mean": MASKED + "x = x.masked_fill(pad[..., None], 0).sum(1) / lengths[:, None]",
     "the first": MASKED + "x = x[:, 0]",
-    "a recurrent layer that reads padding": "x = self.rnn(x)[0][:, -1]",
+    "a recurrent layer that reads padding":
+        "x = self.rnn(x)[0][:, -1]\nassert len(lengths) == len(x)",
     "a token at the end":
         "x = torch.cat([x, self.token.expand(len(x), -1, -1)], dim=1)\n"
         "pad = torch.cat([pad, torch.zeros(len(x), 1, dtype=torch.bool)], dim=1)\n"
@@ -97,6 +99,32 @@ def test_the_last_step_is_padding(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_other_steps_are_quiet(tmp_path: Path, name: str) -> None:
     assert find(tmp_path, RIGHT[name]) == []
+
+
+UNREAD = {
+    "states": (
+        "_, h = self.rnn(x)\nx = h[-1]",
+        "`pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)`",
+    ),
+    "states beside outputs": ("y, h = self.rnn(x)\nx = h[-1] + y.mean()", ""),
+    "the last step": ("y, _ = self.rnn(x)\nx = y[:, -1]", ""),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_lengths_that_nobody_reads_are_told(tmp_path: Path, name: str) -> None:
+    body, edit = UNREAD[name]
+    assert find(tmp_path, body) == [("padded-last-step", edit)]
+
+
+def test_lengths_that_are_read_and_equal_ones_are_quiet(tmp_path: Path) -> None:
+    body = (
+        "x = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)\n"
+        "_, h = self.rnn(x)\nx = h[-1]"
+    )
+    assert find(tmp_path, body) == []
+    assert find(tmp_path, UNREAD["states"][0], count="7") == []
+    assert find(tmp_path, "y, _ = self.rnn(x)\nx = y.mean(1)") == []
 
 
 def test_padding_in_front_and_equal_lengths_are_quiet(tmp_path: Path) -> None:

@@ -83,9 +83,7 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
     return None
 
 
-def _find_named_axis(
-    scene: HazardContext, op: Op, block: RegroupedDims
-) -> Axis | None:
+def _find_named_axis(scene: HazardContext, op: Op, block: RegroupedDims) -> Axis | None:
     """Return an axis that a reshape of few elements moves by the name of its size, as
     by `n, c, h, w = x.shape; x.view(-1, c)`, or None.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import PADDED_LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Fact, Op
 
 MOST = 400
@@ -78,6 +80,67 @@ def find_padded_steps(scene: HazardContext) -> Iterator[Finding]:
             (padding, "the shorter ones are filled up behind their end here"),
             (history.masked, "its mask hides padding from other steps, not from this"),
         )
+    yield from _find_unread_lengths(scene)
+
+
+def _find_unread_lengths(scene: HazardContext) -> Iterator[Finding]:
+    """Find recurrent layers whose last states have read padding, in functions that are
+    given the lengths of the sequences and do not read them.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        op = call.op
+        if call.name not in RECURRENT or op.span in seen or op.inputs[0].ndim != 3:
+            continue
+        where = scene.program.call_at(op.span)
+        name = find_unread_lengths(*where) if where is not None else ""
+        if not name or not _is_last_state_read(scene, op):
+            continue
+        histories = (read_history(scene, call, time) for time in (1, 0))
+        history = next((h for h in histories if h.padding is not None), None)
+        if history is None or history.rows is None or history.unpacked is not None:
+            continue
+        seen.add(op.span)
+        lengths = history.rows.lengths
+        count = sum(length < max(lengths) for length in lengths)
+        message = (
+            f"{scene.operation(op)} reads the padding behind {count} of {len(lengths)}"
+            f" sequences before it gives their last states, and `{name}` is not used"
+        )
+        yield scene.finding(
+            PADDED_LAST_STEP, op, message,
+            (history.padding, "the shorter ones are filled up behind their end here"),
+        )  # fmt: skip
+
+
+def find_unread_lengths(text: SourceText, call: ast.Call) -> str:
+    """Return the parameter with lengths that the function around a call never reads, or
+    an empty string.
+    """
+    function = text.around(call, ast.FunctionDef)
+    if not isinstance(function, ast.FunctionDef):
+        return ""
+    read = {part.id for part in ast.walk(function) if isinstance(part, ast.Name)}
+    for argument in function.args.args:
+        words = argument.arg.lower().split("_")
+        if argument.arg not in read and any(
+            word in LENGTHS or word.endswith(("lengths", "lens")) for word in words
+        ):
+            return argument.arg
+    return ""
+
+
+LENGTHS = frozenset({"length", "lengths", "len", "lens", "seqlen"})
+
+
+def _is_last_state_read(scene: HazardContext, op: Op) -> bool:
+    """Return whether the states or the last step that a recurrent layer gives are
+    read.
+    """
+    if any(scene.users.get(fact.tensor) for fact in op.outputs[1:]):
+        return True
+    users = scene.users.get(op.outputs[0].tensor, ())
+    return any(_get_last_step(user) is not None for user in users)
 
 
 def _get_last_step(call: OperatorCall) -> int | None:

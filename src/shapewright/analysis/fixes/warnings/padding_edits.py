@@ -1,24 +1,30 @@
-"""Edits that take the last step of each padded sequence."""
+"""Edits that take the last step of each padded sequence, or pack the sequences."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.padded_steps import find_unread_lengths
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
     get_called_name,
+    get_last_name,
 )
 
 
 def suggest_last_of_each(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `x[torch.arange(len(x)), lengths - 1]` for `x[:, -1]`."""
+    """Suggest `x[torch.arange(len(x)), lengths - 1]` for `x[:, -1]`, and packed
+    sequences for a recurrent layer.
+    """
+    if isinstance(node, ast.Call):
+        yield from _suggest_packing(text, node)
     if not isinstance(node, ast.Subscript):
         return
     owner = text.written(node.value)
@@ -29,6 +35,53 @@ def suggest_last_of_each(
         steps = f"{lengths} - 1"
         new = f"{owner}[{rows}, {steps}]" if first else f"{owner}[{steps}, {rows}]"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_packing(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `pack_padded_sequence(x, lengths, ...)` for a layer of which only the
+    states are read.
+    """
+    statement, lengths = text.statement_of(call), find_unread_lengths(text, call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    function = text.around(call, *FUNCTIONS)
+    if not isinstance(target, ast.Tuple) or not call.args or function is None:
+        return
+    output = text.written(target.elts[0])
+    reads = [
+        part.lineno
+        for part in ast.walk(function)
+        if isinstance(part, ast.Name) and part.id == output != "_"
+    ]
+    if not lengths or any(line > statement.lineno for line in reads):
+        return
+    layer = get_last_name(call.func)
+    built = [
+        value for value in find_defining(text, layer) if isinstance(value, ast.Call)
+    ]
+    first = any(
+        word.arg == "batch_first" and ast.unparse(word.value) == "True"
+        for value in built
+        for word in value.keywords
+    )
+    words = ", batch_first=True" if first else ""
+    known = {name for node in text.nodes for name in _list_imported(node)}
+    modules = ("", "nn.utils.rnn.", "torch.nn.utils.rnn.")
+    roots = zip(("pack_padded_sequence", "nn", "torch"), modules, strict=True)
+    module = next((module for name, module in roots if name in known), modules[2])
+    is_moved = any(get_last_name(part) in ("cuda", "device") for part in text.nodes)
+    new = (
+        f"{module}pack_padded_sequence({text.written(call.args[0])},"
+        f" {lengths}{'.cpu()' if is_moved else ''}{words}, enforce_sorted=False)"
+    )
+    edit = Edit(text.span(call.args[0]), new)
+    yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def _list_imported(node: ast.AST) -> list[str]:
+    """Return the names that an import gives."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return []
+    return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
 
 
 def _iter_lengths(text: SourceText, node: ast.expr) -> Iterator[str]:
