@@ -73,6 +73,11 @@ RIGHT = {
         "x = torch.cat([x, self.token.expand(len(x), -1, -1)], dim=1)\n"
         "pad = torch.cat([pad, torch.zeros(len(x), 1, dtype=torch.bool)], dim=1)\n"
         + MASKED + "x = x[:, -1]",
+    "steps that are generated":
+        "out = ids[:, :1]\nfor _ in range(ids.size(1)):\n"
+        "    y, _ = self.attn(self.emb(out), x, x, key_padding_mask=pad)\n"
+        "    out = torch.cat([out, self.head(y[:, -1]).argmax(-1)[:, None]], dim=1)\n"
+        "x = self.emb(out).mean(1)",
     "no mask": "x = self.encoder(x)[:, -1]",
 }  # fmt: skip
 

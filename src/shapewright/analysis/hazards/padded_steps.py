@@ -83,6 +83,13 @@ def find_padded_steps(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_unread_lengths(scene)
 
 
+def _is_grown(scene: HazardContext, fact: Fact, time: int) -> bool:
+    """Return whether the steps were joined from others, as where a decoder generates
+    one by one: they are not those that were padded, though there may be as many.
+    """
+    return any(axis.kind == "changed" for axis in scene.flow.of(fact)[time])
+
+
 def _find_unread_lengths(scene: HazardContext) -> Iterator[Finding]:
     """Find recurrent layers whose last states have read padding, in functions that are
     given the lengths of the sequences and do not read them.
@@ -169,6 +176,8 @@ def read_history(scene: HazardContext, call: OperatorCall, time: int) -> _Histor
     shape = call.op.inputs[0].shape
     steps, samples = shape[time], shape[1 - time]
     history = _History()
+    if _is_grown(scene, call.op.inputs[0], time):
+        return history
     waiting, known = [call.op.inputs[0]], set[int]()
     for _ in range(MOST):
         if not waiting:
