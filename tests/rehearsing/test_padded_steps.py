@@ -77,7 +77,7 @@ RIGHT = {
         "out = ids[:, :1]\nfor _ in range(ids.size(1)):\n"
         "    y, _ = self.attn(self.emb(out), x, x, key_padding_mask=pad)\n"
         "    out = torch.cat([out, self.head(y[:, -1]).argmax(-1)[:, None]], dim=1)\n"
-        "x = self.emb(out).mean(1)",
+        "x = self.emb(out)[:, 0]",
     "no mask": "x = self.encoder(x)[:, -1]",
 }  # fmt: skip
 
