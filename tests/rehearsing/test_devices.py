@@ -250,3 +250,30 @@ count(torch.randn(8, 3).cuda(), torch.randint(3, (8,)).cuda())
     assert finding.code == "mixed-devices"
     assert "makes it" in finding.message
     assert finding.fixes[0].message == fix
+
+
+MOVED = """\
+    import torch
+    from torch import nn
+
+    place, other = torch.device("cpu"), torch.device("cuda")
+    net = nn.Sequential(nn.Linear(3, 2)).MOVE
+    net(torch.rand(4, 3).to(other))
+    """
+
+
+@pytest.mark.parametrize(
+    ("move", "why"),
+    [
+        ("to(place)", "was moved to `place`, which is another device"),
+        ("train().to(place)", "was moved to `place`, which is another device"),
+        ("train()", "was never moved"),
+    ],
+)
+def test_a_model_that_was_moved_elsewhere_is_not_called_unmoved(
+    tmp_path: Path, move: str, why: str
+) -> None:
+    report = rehearsed(tmp_path, MOVED.replace("MOVE", move), device="cuda")
+    (found,) = report.findings
+    assert found.code == "mixed-devices"
+    assert why in found.message

@@ -247,8 +247,25 @@ def _describe_module(program: Program, stray: Stray) -> tuple[str, list[Related]
     function = _get_function(program, built.span)
     if function is not None and function.name == "forward":
         return f"its `{built.class_name}` is built in `forward`", [place]
+    moved = _find_own_move(program, built.span)
+    if moved is not None:
+        why = f"its `{built.class_name}` was moved to `{moved}`, which is another"
+        why += " device"
+        return why, [place]
     why = f"its `{built.class_name}`, built at line {built.span.line}, was never moved"
     return why, [place]
+
+
+def _find_own_move(program: Program, span: Span) -> str | None:
+    """Return `device` of `Net(...).to(device)`, for the call at a span."""
+    where = program.call_at(span)
+    outer: ast.AST | None = where[1] if where is not None else None
+    while where is not None and isinstance(outer, ast.expr):
+        is_move = isinstance(outer, ast.Call) and get_called_name(outer) == "to"
+        if is_move and outer is not where[1] and outer.args:  # type: ignore[attr-defined]
+            return join_lines(where[0].written(outer.args[0]))  # type: ignore[attr-defined]
+        outer = where[0].parent(outer)
+    return None
 
 
 def find_replacement(
