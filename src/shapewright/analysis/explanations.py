@@ -121,6 +121,13 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
         for repair in failure.repairs
         if repair.kind != "values" or _is_of_index(failure)
     ]
+    if repairs and _is_of_gradient(program, failure):
+        op = program.trace.ops[failure.op]
+        (tensor, gradient), (one, other) = find_tensor_names(program, op), op.inputs
+        return SHAPE_MISMATCH, (
+            f"{get_operation(program, op)} gets {gradient} {format_shape(other)} as the"
+            f" gradient of {tensor} {format_shape(one)}: the two have to have one shape"
+        )
     for repair in repairs:
         if repair.kind in CODES:
             return CODES[repair.kind], _describe_repair(program, failure, repair)
@@ -130,6 +137,13 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
     if repairs:
         return SHAPE_MISMATCH, _describe_repair(program, failure, repairs[0])
     return TORCH_ERROR, _get_first_line(failure.torch_message) or failure.error
+
+
+def _is_of_gradient(program: Program, failure: Failure) -> bool:
+    """Return whether a backward pass is given a gradient of another shape."""
+    op = program.trace.ops[failure.op]
+    is_backward = op.name.endswith(".backward") and len(op.inputs) == 2
+    return is_backward and op.inputs[0].shape != op.inputs[1].shape
 
 
 def _is_of_index(failure: Failure) -> bool:

@@ -395,8 +395,11 @@ def find_line_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "squeeze", 3.0, squeeze_edits.suggest_squeeze_dim(program, lines)
     )
+    is_backward = program.trace.ops[failure.op].name.endswith(".backward")
     yield from iter_options(
-        "dropped", 3.3, keywords_and_methods.drop_methods(program, lines)
+        "dropped",
+        2.9 if is_backward else 3.3,  # a gradient has the shape of its tensor
+        keywords_and_methods.drop_methods(program, lines),
     )
     yield from iter_options(
         "method", 3.5, keywords_and_methods.suggest_methods(program, lines[:1])

@@ -53,7 +53,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     code = failure.unmet.code if failure.unmet is not None else ""
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
         return True
-    if has_emptied_setting(program, fix):
+    if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
         return True
     if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
         return True
@@ -76,6 +76,27 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_undone_at_once(program: Program, fix: Fix) -> bool:
+    """Return whether a dim would be taken away in the call behind the one that adds it,
+    or the reverse: the first of the two is to be left out.
+    """
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        if text is None or edit.span.start != edit.span.end:
+            continue
+        before = text.lines[edit.span.line - 1][: edit.span.column - 1]
+        for first, second in INVERSES:
+            if first.search(before) and edit.text.startswith(second):
+                return True
+    return False
+
+
+INVERSES = (
+    (re.compile(r"\.unsqueeze\(-?\w*\)$"), (".squeeze(", ".flatten(")),
+    (re.compile(r"\.squeeze\(-?\w*\)$"), (".unsqueeze(",)),
+)
 
 
 def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
