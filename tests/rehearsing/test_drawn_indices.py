@@ -134,3 +134,32 @@ def test_columns_of_items_that_are_stacked_are_not_mistaken(tmp_path: Path) -> N
         """,
     )
     assert [finding.message for finding in report.findings] == []
+
+
+SAMPLING = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.fc = nn.Embedding(ROWS, 8), nn.Linear(8, 12)
+
+    def forward(self, ids):
+        return self.fc(self.table(ids))
+
+model = Net()
+ids = torch.zeros(1, 1, dtype=torch.long)
+with torch.no_grad():
+    for _ in range(5):
+        chances = model(ids)[:, -1].softmax(-1)
+        ids = torch.cat((ids, torch.multinomial(chances, 1)), dim=1)
+"""
+
+
+def test_tokens_that_are_sampled_beyond_the_table_are_told(tmp_path: Path) -> None:
+    (found,) = rehearsed(tmp_path, SAMPLING.replace("ROWS", "10")).findings
+    assert found.code == "drawn-index"
+    assert "`ids` is drawn from 0 to 11, one of 12 columns" in found.message
+    assert rehearsed(tmp_path, SAMPLING.replace("ROWS", "12")).findings == ()
+    assert rehearsed(tmp_path, SAMPLING.replace("ROWS", "13")).findings == ()

@@ -18,6 +18,8 @@ from shapewright.record.data_values import DataValues
 from shapewright.record.ops import Fact, Op
 
 DRAWS = frozenset({"randint", "random_"})
+CHOICE = "multinomial"
+"""Draws numbers of columns."""
 PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
 """Calls whose result has no other values than their inputs."""
 PLACED = operators_with("indexes_along_dim")
@@ -73,6 +75,8 @@ def find_drawn_indices(scene: HazardContext) -> Iterator[Finding]:
         seen.add(call.op.span)
         name = scene.words(call.op)[use.at]
         what = f"is drawn from {draw.low} to {draw.high}"
+        if draw.op.name.endswith(CHOICE):
+            what += f", one of {draw.op.inputs[0].shape[-1]} columns"
         where = "it is drawn here"
         if draw.low is None:
             what, where = f"has numbers up to {draw.high}", "the data are read here"
@@ -138,6 +142,8 @@ def _find_draw(
             if limits is None:
                 return None
             return _Draw(limits[0] + shift, limits[1] - 1 + shift, call.op)
+        if call.name == CHOICE:
+            return _Draw(0, call.op.inputs[0].shape[-1] - 1 + shift, call.op)
         if call.name in ("+", "add", "-", "sub") and len(call.op.inputs) == 1:
             number = [v for _, v in call.op.arguments if type(v) is int]
             if len(number) != 1 or "__rsub__" in call.op.function:
@@ -210,6 +216,9 @@ def _find_least_draw(
     one of them was not drawn.
     """
     inputs = {fact.tensor: fact for fact in call.op.inputs[:MOST_JOINED]}
+    last = scene.maker(call.op.inputs[-1])
+    if last is not None and last.name == CHOICE:  # a token behind those before it
+        return _Draw(0, last.op.inputs[0].shape[-1] - 1, last.op)
     draws = [_find_draw(scene, fact, written, of_part) for fact in inputs.values()]
     known = [draw for draw in draws if draw is not None]
     if len(known) < len(draws):
