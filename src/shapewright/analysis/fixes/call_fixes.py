@@ -207,6 +207,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
     floating = dtype_edits.suggest_floating_entries(program, failure)
     yield from iter_options("dtype", 0.9, floating)
+    floats = dtype_edits.suggest_cast_of_floats(program, failure)
+    yield from iter_options("dtype", 0.9, floats)
     shared = dtype_edits.fix_shared_dtype(program, failure)
     yield from iter_options("dtype", 0.95, shared)
     yield from iter_options("storage", 1.0, operands.fix_storage(program, failure))

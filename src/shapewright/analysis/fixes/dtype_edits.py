@@ -20,7 +20,7 @@ from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Fact, Op
@@ -50,6 +50,9 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             fact = op.inputs[repair.tensor]
             if _is_written_copy(program, failure, repair.tensor):
                 continue
+            cast = _find_cast_of_numbers(program, fact)
+            if cast is not None and fact.dtype in ROUNDED:
+                continue  # numbers from 256 or 2048 are others by then
             parts = _find_mixed_labels(program, failure, fact)
             if parts:
                 yield from _suggest_mixed_classes(program, failure, parts)
@@ -63,6 +66,59 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
                 ".abs()" if of_complex else f".{CASTS[repair.new]}()",
                 kinds=(ast.Call, ast.Compare, ast.BinOp),
             )
+
+
+def suggest_cast_of_floats(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `dtype if x.is_floating_point() else None` where all tensors of a batch
+    are cast, and whole numbers with them.
+    """
+    op = program.trace.ops[failure.op]
+    for repair in failure.repairs:
+        is_whole = repair.kind == "dtype" and repair.new in ("int64", "int32")
+        cast = (
+            _find_cast_of_numbers(program, op.inputs[repair.tensor])
+            if is_whole
+            else None
+        )
+        where = program.call_at(cast.span) if cast is not None else None
+        owner = get_receiver(where[1]) if where is not None else None
+        if cast is None or where is None or owner is None:
+            continue
+        text, call = where
+        others = (
+            other.inputs[0].dtype
+            for other in program.trace.ops
+            if other.span == cast.span and other.inputs
+        )
+        if all(dtype in INDICES for dtype in others):
+            continue
+        condition = f"{text.written(owner)}.is_floating_point()"
+        given = next((w.value for w in call.keywords if w.arg == "dtype"), None)
+        given = call.args[1] if given is None and len(call.args) == 2 else given
+        if given is not None:
+            new = f"{text.written(given)} if {condition} else None"
+            edit = Edit(text.span(given), new)
+        else:
+            new = f"{text.written(call)} if {condition} else {text.written(owner)}"
+            edit = Edit(text.span(call), f"({new})")
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def _find_cast_of_numbers(program: Program, fact: Fact) -> Op | None:
+    """Return the call that made floats of whole numbers, without anything else."""
+    if fact.dtype in INDICES:
+        return None
+    for maker in iter_first_makers(program, fact):
+        if not maker.inputs or len(maker.inputs) > 1:
+            return None
+        if maker.inputs[0].dtype in INDICES - {"bool"}:
+            return maker if maker.name.rpartition(".")[2] in CASTING else None
+    return None
+
+
+CASTING = frozenset({"to", "type", "float", "half", "bfloat16", "double"})
+ROUNDED = frozenset({"float16", "bfloat16"})
+"""Dtypes that do not hold all ids of a vocabulary."""
 
 
 def suggest_floats_between(program: Program, failure: Failure) -> Iterator[Fix]:
