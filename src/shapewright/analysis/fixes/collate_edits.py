@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.image_edits import suggest_transform
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.ragged_items import (
     suggest_joined_items,
     suggest_whole_windows,
@@ -52,6 +53,7 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             yield from windows
             if windows:
                 return  # numbers put at the end would be predicted
+            yield from _suggest_one_mode(text, finding)
             yield from _suggest_one_size(text)
             yield from _suggest_resize(text, finding)
             yield from suggest_joined_items(text, loaders, finding)
@@ -140,6 +142,28 @@ def _suggest_resize(text: SourceText, finding: Finding) -> Iterator[Fix]:
         return
     height, width = (min(sizes) for sizes in zip(*(s[1:] for s in shapes), strict=True))
     yield from suggest_transform(text, f"Resize(({height}, {width}))", OF_SIZES)
+
+
+def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
+    """Suggest `Image.open(file).convert("RGB")`, where some pictures are grey or have an
+    alpha channel.
+    """
+    written = SHAPE.findall(finding.message)
+    shapes = [tuple(map(int, numbers.split(", "))) for numbers in written]
+    if len(shapes) != 2 or {len(shape) for shape in shapes} != {3}:
+        return
+    channels = {shape[0] for shape in shapes}
+    if shapes[0][1:] != shapes[1][1:] or not channels <= set(CHANNELS):
+        return
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        if ast.unparse(node.func) not in ("Image.open", "PIL.Image.open"):
+            continue
+        outer = text.parent(node)
+        if isinstance(outer, ast.Attribute) and outer.attr == "convert":
+            continue
+        yield append_method(text, node, '.convert("RGB")')
 
 
 SHAPE = re.compile(r"\((\d+(?:, \d+)+)\)")
