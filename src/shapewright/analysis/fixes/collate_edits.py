@@ -145,8 +145,8 @@ def _suggest_resize(text: SourceText, finding: Finding) -> Iterator[Fix]:
 
 
 def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
-    """Suggest `Image.open(file).convert("RGB")`, where some pictures are grey or have an
-    alpha channel.
+    """Suggest `Image.open(file).convert("RGB")`, where some pictures are grey or have
+    an alpha channel.
     """
     written = SHAPE.findall(finding.message)
     shapes = [tuple(map(int, numbers.split(", "))) for numbers in written]
