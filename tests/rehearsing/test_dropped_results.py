@@ -98,3 +98,43 @@ def test_the_edit_assigns_the_result(tmp_path: Path) -> None:
     (finding,) = rehearsed(tmp_path, SCRIPT.format(body=body)).findings
     assert "`x` stays as it was" in finding.message
     assert [fix.message for fix in finding.fixes] == ["`x = x.masked_fill(mask, 0.0)`"]
+
+
+OVERWRITTEN = {
+    "by None": (
+        "seen = mask & mask.flip(1)\nseen = None\n"
+        "x = x if seen is None else x.masked_fill(seen, 0.0)" + LOSS,
+        "without `seen = None`",
+    ),
+    "by the next layer": (
+        "h = parts.relu(x)\nh = model(x)\nloss = F.cross_entropy(h, y)",
+        "`h = model(h)`",
+    ),
+}
+READ = {
+    "by the next layer": "h = parts.relu(x)\nh = model(h)\n"
+                         "loss = F.cross_entropy(h, y)",
+    "between": "h = parts.relu(x)\nprint(h.shape)\nh = model(x)\n"
+               "loss = F.cross_entropy(h, y)",
+    "the same again": "h = model(x)\nh = model(x)\nloss = F.cross_entropy(h, y)",
+    "in one case": "h = parts.relu(x)\nif x.dim() == 3:\n    h = None\n"
+                   "loss = F.cross_entropy(model(h), y)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OVERWRITTEN)
+def test_a_name_that_gets_another_value_at_once_is_told(
+    name: str, tmp_path: Path
+) -> None:
+    body, edit = OVERWRITTEN[name]
+    (finding,) = rehearsed(tmp_path, SCRIPT.format(body=indent(body, "    "))).findings
+    assert finding.code == "result-dropped"
+    assert "gets another value at line" in finding.message
+    assert [fix.message for fix in finding.fixes] == [edit]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_value_that_is_read_or_computed_twice_is_quiet(
+    name: str, tmp_path: Path
+) -> None:
+    assert "result-dropped" not in find_codes(tmp_path, READ[name])

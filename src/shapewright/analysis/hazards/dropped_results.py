@@ -18,7 +18,11 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.notebooks import is_notebook
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_last_name,
+)
 
 CHANGING = (
     operators_with("keeps_elements") | operators_with("regroups_dims")
@@ -77,6 +81,67 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
         elif OF_TRAINING.search(receiver) and call.op.span not in lines:
             lines.add(call.op.span)  # the optimizer reads it, or the next forward pass
             yield scene.finding(RESULT_DROPPED, call.op, message)
+    yield from _find_overwritten_results(scene)
+
+
+def _find_overwritten_results(scene: HazardContext) -> Iterator[Finding]:
+    """Find tensors whose name is given to another value by the next statement."""
+    seen: set[Span] = set()
+    for call in scene.calls:
+        span = call.op.span
+        if span is None or span in seen or call.op.kind == "inplace":
+            continue
+        if not call.op.inputs or any(
+            scene.users.get(fact.tensor) for fact in call.op.outputs
+        ):
+            continue
+        place = scene.program.node(span)
+        pair = find_overwriting(*place) if place is not None else None
+        if place is None or pair is None:
+            continue
+        seen.add(span)
+        first, second = pair
+        name = ast.unparse(first.targets[0])
+        message = (
+            f"`{name}` gets another value at line {second.lineno}, and nothing reads"
+            f" what `{place[0].line_of(first.value)}` gives"
+        )
+        yield scene.finding(RESULT_DROPPED, call.op, message)
+
+
+def find_overwriting(
+    text: SourceText, node: ast.AST
+) -> tuple[ast.Assign, ast.Assign] | None:
+    """Return the statement that gives a name to the value of a node and the next one,
+    if that gives the name to another value without reading it.
+    """
+    first = text.parent(node)
+    block = text.parent(first) if first is not None else None
+    if not isinstance(first, ast.Assign) or first.value is not node:
+        return None
+    if isinstance(block, ast.Module | ast.Try) or is_notebook(text.file):
+        return None
+    body = next(
+        (
+            statements
+            for statements in (getattr(block, "body", []), getattr(block, "orelse", []))
+            if isinstance(statements, list) and first in statements
+        ),
+        [],
+    )
+    after = body[body.index(first) + 1 :] if body else []
+    second = after[0] if after else None
+    if not isinstance(second, ast.Assign) or len(first.targets) > 1:
+        return None
+    name = first.targets[0]
+    is_same = [ast.unparse(target) for target in second.targets] == [ast.unparse(name)]
+    if not isinstance(name, ast.Name) or not is_same or name.id.startswith("_"):
+        return None
+    if name.id in collect_names(second.value):
+        return None
+    if ast.unparse(first.value) == ast.unparse(second.value):
+        return None  # as in a warm-up
+    return first, second
 
 
 def _is_of_module(scene: HazardContext, call: OperatorCall) -> bool:

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.hazards.dropped_results import get_changed_operand
+from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.hazards.dropped_results import (
+    find_overwriting,
+    get_changed_operand,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -225,10 +229,37 @@ def suggest_added_noise(
                 yield Fix("fits", f"`{name.id}`", (edit,))
 
 
+def _suggest_kept_result(
+    text: SourceText, first: ast.Assign, second: ast.Assign
+) -> Iterator[Fix]:
+    """Suggest to leave `mask = None` out, and `h = g(h)` for `h = g(x)` where
+    `h = f(x)` stands above it.
+    """
+    name = text.written(first.targets[0])
+    value, before = second.value, first.value
+    if isinstance(value, ast.Constant) and value.value is None:
+        message = f"without `{text.line_of(second)}`"
+        yield Fix("fits", message, (cut_lines(text, second),))
+    if not isinstance(value, ast.Call) or not isinstance(before, ast.Call):
+        return
+    for argument in value.args[:1]:
+        same = before.args and ast.unparse(argument) == ast.unparse(before.args[0])
+        if same and isinstance(argument, ast.Name):
+            new = f"{name} = {text.written(value.func)}({name})"
+            edit = Edit(text.span(argument), name)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
 def suggest_assigned_result(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `x = x.float()` in place of `x.float()`."""
+    """Suggest `x = x.float()` in place of `x.float()`; without the statement that gives
+    the name to None, or with the name in place of the value before it.
+    """
+    pair = find_overwriting(text, node)
+    if pair is not None:
+        yield from _suggest_kept_result(text, *pair)
+        return
     if not isinstance(node, ast.Call):
         return
     op = program.op_at(finding.span, finding.module)
