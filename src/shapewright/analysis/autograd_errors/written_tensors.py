@@ -42,7 +42,7 @@ def find_write(history: History, failing: Op, message: str) -> tuple[Edge, Op] |
 def _iter_saved(history: History, op: Op) -> Iterator[tuple[Fact, Op]]:
     """Yield the tensors that a call may have saved, each with the call that made it."""
     name = op.name.rpartition(".")[2]
-    if name in SAVES_NOTHING:
+    if name in SAVES_NOTHING or op.kind == "view":
         return
     for fact in op.outputs:
         if op.kind != "view":
