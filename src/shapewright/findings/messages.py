@@ -263,6 +263,21 @@ MESSAGES = (
     _Message(r"input, hx should also be \d-D", "hidden-state-shape"),
     _Message(r"parameter group with duplicate parameters", "parameter-repeated"),
     _Message(r"'input' and 'target' must have the same shape", "target-shape"),
+    _Message(
+        r"size mismatch \(got input: \[(?P<input>[\d, ]+)\] , target: "
+        r"\[(?P<target>[\d, ]+)\]",
+        "target-shape",
+        "The predictions are ({input}), with the classes in dim 1, and the targets are "
+        "({target}): all other sizes have to be the same.",
+    ),
+    _Message(
+        rf"Mismatch in shape: grad_output\[\d+\] has a shape of "
+        rf"{_make_size_pattern('given')} and output\[\d+\] has a shape of "
+        rf"{_make_size_pattern('wanted')}",
+        "shape-mismatch",
+        "The gradient that is given has the shape ({given}), and what it is the "
+        "gradient of ({wanted}): both have to be the same.",
+    ),
     _Message(r"Expected dtype int32/int64 for index", "dtype-mismatch"),
     _Message(r"Implicit dimension choice for \w+ has been", "wrong-axis"),
     _Message(r"attn_mask|key_padding_mask|key_padded_mask", "attention-mask-shape"),
