@@ -260,3 +260,20 @@ def test_no_line_of_a_library_or_behind_the_error_is_changed(tmp_path: Path) -> 
     assert edits
     assert {edit.span.file.rpartition("/")[2] for edit in edits} == {"train.py"}
     assert not [edit for edit in edits if edit.span.line > 12]
+
+
+EQUAL = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+    net, hits = nn.Linear(6, 3), 0
+    data = TensorDataset(torch.rand(32, 8, 6), torch.randint(3, (32,)))
+    for x, y in DataLoader(data, batch_size=16):
+        chosen = net(x).transpose(0, 1)[:, -1].argmax(1)
+        hits += (chosen == y).sum().item()
+    """
+
+
+def test_answers_are_compared_with_all_targets_one_by_one(tmp_path: Path) -> None:
+    fixes = get_fixes(tmp_path, EQUAL, "broadcast-mismatch")
+    assert fixes == ["`net(x)` without `.transpose(0, 1)`"]

@@ -39,6 +39,7 @@ ROWS = operators_with("regroups_dims")
 """Operators that may put several positions of a sample in rows of their own."""
 COMPARING = operators_with("is_loss") | {"cosine_similarity"}
 """Operators that compare two tensors feature by feature."""
+EQUALITIES = frozenset({"==", "!="})
 FLATTENING = operators_with("regroups_dims")
 MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
@@ -52,6 +53,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     """Return whether a fix cannot be what was meant, although the call may run."""
     code = failure.unmet.code if failure.unmet is not None else ""
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
+        return True
+    if _is_each_with_each(program, failure, fix):
         return True
     if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
         return True
@@ -76,6 +79,20 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_each_with_each(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether the entries of two lists that should be equal would each be
+    compared with all of the other list.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in EQUALITIES:
+        return False
+    is_flat = bool(op.inputs) and all(fact.ndim == 1 for fact in op.inputs)
+    return is_flat and any(NEW_DIM.search(edit.text) for edit in fix.edits)
+
+
+NEW_DIM = re.compile(r"keepdim|unsqueeze|None\]|view\(-1, 1|reshape\(-1, 1")
 
 
 def _is_undone_at_once(program: Program, fix: Fix) -> bool:
@@ -106,6 +123,8 @@ def _is_crop_of_compared(program: Program, failure: Failure, kind: str) -> bool:
     op = program.trace.ops[failure.op]
     if kind not in ("larger", "larger?"):
         return False
+    if op.name.rpartition(".")[2] in EQUALITIES:
+        return all(fact.ndim == 1 for fact in op.inputs)  # some samples with others
     are_flat = [_is_flattened(program, fact) for fact in op.inputs]
     return op.name.rpartition(".")[2] in COMPARING or (all(are_flat) and bool(are_flat))
 
