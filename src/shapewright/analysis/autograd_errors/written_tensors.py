@@ -45,8 +45,7 @@ def _iter_saved(history: History, op: Op) -> Iterator[tuple[Fact, Op]]:
     if name in SAVES_NOTHING or op.kind == "view":
         return
     for fact in op.outputs:
-        if op.kind != "view":
-            yield fact, op
+        yield fact, op
     for fact in op.inputs:
         maker = history.find_maker(fact, op.index)
         yield fact, maker if maker is not None else op
