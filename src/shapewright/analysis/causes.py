@@ -11,7 +11,7 @@ from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
-STEPS = 24
+STEPS = 160
 """Ops that are followed back."""
 
 
@@ -134,8 +134,17 @@ def _describe_changes(program: Program, way: _Way, size: int) -> Related | None:
             span = span or step.op.span
     if not names or span is None:
         return None
-    arrow = " -> ".join(map(str, reversed(sizes)))
-    return Related(span, f"{arrow} through {', '.join(reversed(names))}")
+    sizes, names = sizes[::-1], names[::-1]
+    arrow = " -> ".join(map(str, sizes))
+    if len(names) > MOST_NAMES:
+        latest = " -> ".join(map(str, sizes[-MOST_NAMES - 1 :]))
+        arrow = f"{sizes[0]} -> ... -> {latest}"
+        names = ["...", *names[-MOST_NAMES:]]
+    return Related(span, f"{arrow} through {', '.join(names)}")
+
+
+MOST_NAMES = 4
+"""Calls that are named of those which changed a size, the latest."""
 
 
 def _get_size_before(step: _Step) -> int:
