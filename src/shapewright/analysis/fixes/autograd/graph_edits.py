@@ -97,10 +97,22 @@ def _suggest_single_pass(history: History, cause: Cause) -> Iterator[Fix]:
         return
     if first[1] is not second[1]:
         text, statement = second
-        message = f"without `{join_lines(text.written(statement))}` at line"
-        message += f" {statement.lineno}"
+        message = f"without `{join_lines(text.written(statement))}`"
         yield Fix("fits", message, (cut_lines(text, statement),))
+        if not _is_stepped_between(text, first[1], statement):
+            return  # each gradient would be added twice
     yield from _suggest_retaining(history, cause)
+
+
+def _is_stepped_between(text: SourceText, first: ast.stmt, second: ast.stmt) -> bool:
+    """Return whether gradients are used or cleared between two statements."""
+    lines = range(first.lineno, second.lineno)
+    return any(
+        isinstance(node, ast.Call)
+        and get_called_name(node) in ("step", "zero_grad")
+        and node.lineno in lines
+        for node in text.nodes
+    )
 
 
 def _suggest_retaining(history: History, cause: Cause) -> Iterator[Fix]:
