@@ -48,6 +48,8 @@ from shapewright.analysis.refused_calls.library_outputs import (
     find_uncalled_state,
 )
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
+from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
@@ -120,6 +122,8 @@ SOLE: tuple[FindCause, ...] = (
     find_iterated_value,
     find_keyed_tuple,
     find_single_call,
+    find_numpy_value,
+    find_plain_value,
     find_missing_output,
     find_missing_targets,
     find_halved_model,

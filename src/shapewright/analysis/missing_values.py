@@ -29,7 +29,7 @@ NONE = re.compile(r"'NoneType' object (has no attribute|is not|does not)")
 TUPLE = re.compile(
     r"'tuple' object has no attribute '(\w+)'|must be Tensor, not tuple|"
     r"tuple indices must be integers or slices|unsupported operand .*'tuple'|"
-    r"got \(tuple, |torch\.return_types\.\w+"
+    r"got \(tuple, |unknown to einops <class .tuple.>|torch\.return_types\.\w+"
 )
 PAIR = re.compile(r"torch\.return_types\.(\w+)")
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
