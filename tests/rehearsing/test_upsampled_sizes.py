@@ -82,3 +82,118 @@ def test_the_size_is_tried_and_no_other_data(name: str, tmp_path: Path) -> None:
     assert messages[0] == edit
     assert finding.fixes[0].checked
     assert not any("randn" in each or "WIDTH" in each for each in messages)
+
+
+MASKS = """\
+import torch
+from torch import nn
+{imports}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Sequential(
+            nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.ReLU(),
+            nn.Conv2d(8, 8, 3, stride=2, padding=1), nn.ReLU(),
+        )
+        self.head = nn.Conv2d(8, {classes}, 1)
+
+    def forward(self, x):
+        {body}
+
+
+net = Net()
+criterion = nn.{loss}
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    images = torch.randn(2, 3, {side}, {side})
+    masks = torch.{masks}
+    scores = net(images)
+    loss = criterion({scores}, masks)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+IMPORT = "import torch.nn.functional as F"
+OF_CLASSES = {"classes": 4, "loss": "CrossEntropyLoss()", "side": 64,
+              "masks": "randint(0, 4, (2, 64, 64))", "scores": "scores",
+              "imports": IMPORT}  # fmt: skip
+OF_SHARES = OF_CLASSES | {"classes": 1, "loss": "BCEWithLogitsLoss()",
+                          "masks": "rand(2, 1, 64, 64).round()"}  # fmt: skip
+PLAIN = "return self.head(self.down(x))"
+WAY = 'mode="bilinear", align_corners=False)'
+COARSE = {
+    "what is returned": (
+        OF_CLASSES | {"body": PLAIN},
+        f"`return F.interpolate(self.head(self.down(x)), size=x.shape[-2:], {WAY}`",
+    ),
+    "a size by name": (
+        OF_CLASSES | {"body": "hw = x.shape[2:]\n        x = self.down(x)\n"
+                      "        return self.head(x)"},
+        f"`return F.interpolate(self.head(x), size=hw, {WAY}`",
+    ),
+    "an input whose name is given away": (
+        OF_CLASSES | {"body": "x = self.down(x)\n        return self.head(x)"},
+        f"`return F.interpolate(self.head(x), size=size, {WAY}`",
+    ),
+    "without an import": (
+        OF_CLASSES | {"body": PLAIN, "imports": ""},
+        "`return nn.functional.interpolate(self.head(self.down(x)),"
+        f" size=x.shape[-2:], {WAY}`",
+    ),
+    "shares": (
+        OF_SHARES | {"body": PLAIN},
+        f"`return F.interpolate(self.head(self.down(x)), size=x.shape[-2:], {WAY}`",
+    ),
+    "maps without channels": (
+        OF_SHARES | {"masks": "rand(2, 64, 64).round()",
+                     "body": "return self.head(self.down(x)).squeeze(1)"},
+        f"`return F.interpolate(self.head(self.down(x)), size=x.shape[-2:], {WAY}"
+        ".squeeze(1)`",
+    ),
+    "squeezed behind the model": (
+        OF_SHARES | {"masks": "rand(2, 64, 64).round()", "body": PLAIN,
+                     "scores": "scores.squeeze(1)"},
+        f"`return F.interpolate(self.head(self.down(x)), size=x.shape[-2:], {WAY}`",
+    ),
+    "distances": (
+        OF_SHARES | {"loss": "MSELoss()", "body": PLAIN},
+        f"`return F.interpolate(self.head(self.down(x)), size=x.shape[-2:], {WAY}`",
+    ),
+    "a sum": (
+        OF_CLASSES | {"body": "y = self.down(x)\n        return self.head(y) + 1"},
+        f"`return F.interpolate(self.head(y) + 1, size=x.shape[-2:], {WAY}`",
+    ),
+    "two ways to return": (
+        OF_CLASSES | {"body": "if x.ndim != 4:\n            return x\n"
+                      "        return self.head(self.down(x))"},
+        f"`F.interpolate(scores, size=masks.shape[-2:], {WAY}`",
+    ),
+    "odd sides": (
+        OF_CLASSES | {"body": PLAIN, "side": 61, "masks": "randint(0, 4, (2, 61, 61))"},
+        f"`return F.interpolate(self.head(self.down(x)), size=x.shape[-2:], {WAY}`",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COARSE)
+def test_logits_are_brought_to_the_size_of_the_images(
+    name: str, tmp_path: Path
+) -> None:
+    settings, edit = COARSE[name]
+    finding = rehearsed(tmp_path, MASKS.format(**settings)).findings[0]
+    assert [fix.message for fix in finding.fixes if fix.checked][:1] == [edit]
+
+
+def test_masks_that_are_larger_than_the_images_are_no_matter_of_logits(
+    tmp_path: Path,
+) -> None:
+    settings = OF_CLASSES | {"body": PLAIN, "side": 32}
+    finding = rehearsed(tmp_path, MASKS.format(**settings)).findings[0]
+    assert not any("interpolate" in fix.message for fix in finding.fixes)
+
+
+def test_logits_of_the_size_of_the_masks_are_right(tmp_path: Path) -> None:
+    body = "return F.interpolate(self.head(self.down(x)), size=x.shape[-2:])"
+    report = rehearsed(tmp_path, MASKS.format(**OF_CLASSES | {"body": body}))
+    assert not [f for f in report.findings if f.severity == "error"]
