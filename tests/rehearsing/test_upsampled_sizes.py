@@ -197,3 +197,88 @@ def test_logits_of_the_size_of_the_masks_are_right(tmp_path: Path) -> None:
     body = "return F.interpolate(self.head(self.down(x)), size=x.shape[-2:])"
     report = rehearsed(tmp_path, MASKS.format(**OF_CLASSES | {"body": body}))
     assert not [f for f in report.findings if f.severity == "error"]
+
+
+MAPS = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+enlarge = nn.Upsample(scale_factor=2, mode="bilinear")
+maps, photo, sound = torch.rand(6, 8, 8), torch.rand(3, 8, 8), torch.rand(6, 8)
+volumes, stack = torch.rand(2, 8, 8, 8), torch.rand(2, 3, 8, 8)
+conv = nn.Conv2d(3, 4, 3, padding=1)
+{line}
+"""
+WITHOUT_CHANNELS = {
+    "maps of samples": (
+        "big = F.interpolate(maps, scale_factor=2, mode='bilinear')\n"
+        "low = big.amin(dim=(1, 2))\nprint(big.reshape(6, 1, 16, 16).shape)",
+        "`F.interpolate(maps.unsqueeze(1), ...).squeeze(1)`",
+    ),
+    "an image": (
+        "big = F.interpolate(photo, size=(16, 16), mode='bicubic')\n"
+        "z = conv(big[None])",
+        "`F.interpolate(photo.unsqueeze(0), ...).squeeze(0)`",
+    ),
+    "a layer": (
+        "big = enlarge(maps + 1)\nz = big.flatten(1)",
+        "`enlarge((maps + 1).unsqueeze(1), ...).squeeze(1)`",
+    ),
+    "volumes": (
+        "big = F.interpolate(volumes, scale_factor=2, mode='trilinear')\n"
+        "z = big.reshape(2, -1)",
+        "`F.interpolate(volumes.unsqueeze(1), ...).squeeze(1)`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_CHANNELS)
+def test_maps_without_channels_have_them_for_the_call(
+    name: str, tmp_path: Path
+) -> None:
+    line, edit = WITHOUT_CHANNELS[name]
+    finding = rehearsed(tmp_path, MAPS.format(line=line)).findings[0]
+    assert [fix.message for fix in finding.fixes if fix.checked][:1] == [edit]
+
+
+def test_maps_with_channels_are_left(tmp_path: Path) -> None:
+    line = "z, y = enlarge(maps[:, None])[:, 0], F.interpolate(maps, 16)"
+    assert rehearsed(tmp_path, MAPS.format(line=line)).findings == ()
+
+
+PADS = {
+    "a pair": (
+        "z = conv(F.pad(stack, (1, 1), mode='reflect')) + torch.rand(2, 4, 10, 10)",
+        "`(1, 1, 1, 1)` as pads",
+    ),
+    "a pair by name": (
+        "pads = [2, 2]\nz = F.pad(stack, pad=pads, mode='replicate').sum((2, 3))",
+        "`(2, 2, 2, 2)` as pads",
+    ),
+    "a pair of the width": (
+        "z = F.pad(stack, (1, 1), mode='circular') + torch.rand(2, 3, 8, 10)",
+        "`(1, 1, 0, 0)` as pads",
+    ),
+    "the past": (
+        "z = F.pad(stack, (2, 0), mode='replicate').sum()", "`(2, 0, 0, 0)` as pads",
+    ),
+    "volumes": (
+        "z = F.pad(volumes[:, None], (1, 1, 1, 1), mode='replicate').sum()",
+        "`(1, 1, 1, 1, 1, 1)` as pads",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PADS)
+def test_each_dim_has_its_pads(name: str, tmp_path: Path) -> None:
+    line, edit = PADS[name]
+    finding = rehearsed(tmp_path, MAPS.format(line=line)).findings[0]
+    assert [fix.message for fix in finding.fixes if fix.checked][:1] == [edit]
+
+
+def test_pads_of_zeros_need_no_pair_for_each_dim(tmp_path: Path) -> None:
+    line = (
+        "z = F.pad(stack, (1, 1)) + F.pad(maps, (1, 1), mode='reflect')[:2, None, :1]"
+    )
+    assert rehearsed(tmp_path, MAPS.format(line=line)).findings == ()

@@ -26,6 +26,7 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOSSES = operators_with("is_loss")
 MODES = {4: "bilinear", 5: "trilinear"}
 """How maps of as many dims are interpolated."""
@@ -36,9 +37,9 @@ MOST_UNEVEN = 1.25
 
 
 def suggest_interpolated_logits(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `F.interpolate(logits, size=x.shape[-2:], ...)` where a model
-    returns maps that are smaller than its images, and the masks of the loss are as large
-    as these.
+    """Suggest `F.interpolate(logits, size=x.shape[-2:], ...)` where a model returns
+    maps that are smaller than its images, and the masks of the loss are as large as
+    these.
     """
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     if unmet is None or unmet.code not in (TARGET_SHAPE, BROADCAST_MISMATCH):
@@ -106,7 +107,7 @@ def _write_in_forward(program: Program, call: ModuleCall) -> Iterator[Fix]:
         for name, node in text.functions("forward")
         if name.rpartition(".")[0].rpartition(".")[2] == call.class_name
     ]
-    if len(forwards) != 1 or not isinstance(forwards[0][1], ast.FunctionDef):
+    if len(forwards) != 1:
         return
     text, forward = forwards[0]
     returns = [n for n in iter_own_nodes(forward) if isinstance(n, ast.Return)]
@@ -136,7 +137,7 @@ def _write_in_forward(program: Program, call: ModuleCall) -> Iterator[Fix]:
 
 
 def _find_known_size(
-    text: SourceText, forward: ast.FunctionDef, argument: str, dims: int
+    text: SourceText, forward: Function, argument: str, dims: int
 ) -> str:
     """Return how `forward` can write the height and width of its input where it
     returns: by a name that holds them, or of the input, if it keeps its name.
@@ -160,7 +161,7 @@ def _find_known_size(
     return "" if changed else f"{argument}.shape[-{dims}:]"
 
 
-def _get_first_statement(function: ast.FunctionDef) -> ast.stmt:
+def _get_first_statement(function: Function) -> ast.stmt:
     """Return the first statement of a function behind its docstring."""
     first = function.body[0]
     is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
