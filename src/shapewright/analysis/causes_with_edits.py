@@ -36,7 +36,10 @@ from shapewright.analysis.refused_calls.called_containers import find_called_con
 from shapewright.analysis.refused_calls.closures import find_missing_closure
 from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
 from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_sizes
-from shapewright.analysis.refused_calls.empty_data_sets import find_empty_data_set
+from shapewright.analysis.refused_calls.empty_data_sets import (
+    find_dropped_batches,
+    find_empty_data_set,
+)
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
@@ -110,6 +113,7 @@ SOLE: tuple[FindCause, ...] = (
     find_overwritten_attribute,
     find_transform_input,
     find_empty_data_set,
+    find_dropped_batches,
     find_called_container,
     find_missing_closure,
     find_missing_group,
