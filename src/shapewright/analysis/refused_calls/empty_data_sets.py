@@ -14,6 +14,7 @@ from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 EMPTY = "num_samples=0"
+NOT_THERE = "Dataset not found. You can use download=True"
 UNSET = re.compile(
     r"local variable '(\w+)' (?:where|referenced before)|name '(\w+)' is not defined"
 )
@@ -27,6 +28,8 @@ def find_empty_data_set(program: Program, finding: Finding) -> Explanation | Non
     """Return which pattern found no files for a loader that shuffles nothing, or
     None.
     """
+    if NOT_THERE in finding.words:
+        return _explain_other_files(program, finding)
     if EMPTY not in finding.words:
         return None
     related: list[Related] = []
@@ -44,6 +47,19 @@ def find_empty_data_set(program: Program, finding: Finding) -> Explanation | Non
         f" {related[0].message.removesuffix(' looks for files')}"
     )
     return Explanation(message, tuple(related), tuple(fixes))
+
+
+def _explain_other_files(program: Program, finding: Finding) -> Explanation | None:
+    """Explain a data set of torchvision in whose folder there are other files."""
+    names = [get_called_name(call) for _, call in program.iter_calls(finding)]
+    name = next((name for name in names if name.endswith("MNIST")), "")
+    if not name:
+        return None
+    message = (
+        f"`{name}` reads the files of the original, in `{name}/raw`, and its folder"
+        " holds others: images in a folder for each class are read by `ImageFolder`"
+    )
+    return Explanation(message)
 
 
 def _iter_deeper(text: SourceText, call: ast.Call) -> Iterator[Fix]:
