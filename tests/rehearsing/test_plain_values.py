@@ -27,6 +27,13 @@ model = load(fc, torch.randn(3, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model(torch.randn(2, 4)).sum().backward()
 """
+EINOPS = """\
+from einops import reduce
+
+rnn, x = nn.GRU(4, 5, batch_first=True), torch.randn(2, 3, 4)
+{call}
+z = reduce(hidden, "{end}", "max")
+"""
 TRAIN = """\
 shift = {made}
 optimizer = torch.optim.SGD([shift], lr=0.1)
@@ -145,6 +152,18 @@ CASES = {
         "places = nn.Parameter(torch.arange(3))\nz = emb(places)",
         "`nn.Parameter(torch.arange(3), requires_grad=False)`",
     ),
+    "the tuple of a layer in einops": (
+        EINOPS.format(call="hidden = rnn(x)", end="b t d -> b d"),
+        "`hidden, _ = rnn(x)`",
+    ),
+    "the tuple of a class in einops": (
+        "class Reader(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.rnn = nn.LSTM(4, 5)\n\n"
+        "    def forward(self, x):\n        out = self.rnn(x)\n"
+        "        return einops.rearrange(out, 't b d -> b t d')\n\n"
+        "import einops\nReader()(torch.randn(3, 2, 4)).sum().backward()",
+        "`out, _ = self.rnn(x)`",
+    ),
     "a number that is saved": (
         ROUND.format(
             save="ctx.save_for_backward(x, levels)",
@@ -207,6 +226,9 @@ UNMENDED = {
     ),
 }
 QUIET = {
+    "the output of a layer in einops": EINOPS.format(
+        call="hidden, _ = rnn(x)", end="b t d -> b d"
+    ),
     "tensors that are padded": "z = pad_sequence([torch.tensor(i) for i in ids])",
     "a parameter": LOAD.format(body="model.weight = nn.Parameter(values)"),
     "floats": TRAIN.format(made="torch.tensor([0.0, 1, 2, 3], requires_grad=True)"),
