@@ -117,6 +117,27 @@ def training(name: str, given: str, features: int) -> str:
     return text.replace("FEATURES", str(features))
 
 
+@pytest.mark.parametrize(
+    ("folder", "given", "count"),
+    [
+        ("MNIST/train/0", "train=True", 1),
+        ("MNIST/train/0", "train=True, download=True", 0),
+        ("MNIST/raw", "train=True", 0),
+        ("other/0", "train=True", 0),
+    ],
+)
+def test_other_files_in_the_folder_of_a_data_set_are_no_absent_ones(
+    library: Path, folder: str, given: str, count: int
+) -> None:
+    inner = library / "data" / folder
+    inner.mkdir(parents=True)
+    (inner / "0.png").write_bytes(b"")
+    text = training("MNIST", given, 784).replace('"data"', repr(str(library / "data")))
+    report = rehearsed(library, text)
+    errors = [f.message for f in report.findings if f.severity == "error"]
+    assert [m.startswith("`MNIST` reads the files") for m in errors] == [True] * count
+
+
 def told(report: object) -> list[str]:
     """What was stood in for."""
     return [

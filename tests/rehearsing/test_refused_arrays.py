@@ -203,3 +203,51 @@ def test_images_that_pil_takes(lines: str, tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     report = rehearsed(tmp_path, IMAGE.format(channels=3, lines=lines))
     assert not any(f.severity == "error" for f in report.findings)
+
+
+SHOWN = """\
+import numpy as np
+import torch
+
+class plt:
+    \"\"\"As matplotlib has it.\"\"\"
+
+    def imshow(image):
+        shape = tuple(image.shape)
+        if len(shape) != 2 and (len(shape) != 3 or shape[-1] not in (3, 4)):
+            raise TypeError(f"Invalid shape {shape} for image data")
+
+photos, grey = torch.rand(2, 3, 9, 8), torch.rand(1, 9, 8)
+array = np.random.rand(3, 9, 8)
+plt.imshow(IMAGE)
+"""
+IMAGES = {
+    "photos[0]": "photos[0].permute(1, 2, 0)",
+    "photos[0].numpy()": "photos[0].permute(1, 2, 0).numpy()",
+    "photos[0].detach().cpu().numpy()":
+    "photos[0].detach().cpu().permute(1, 2, 0).numpy()",
+    "photos[0] * 0.5 + 0.5": "(photos[0] * 0.5 + 0.5).permute(1, 2, 0)",
+    "photos[:1].numpy()": "photos[:1][0].permute(1, 2, 0).numpy()",
+    "array": "array.transpose(1, 2, 0)",
+    "grey": "grey.squeeze(0)",
+    "grey.numpy()": "grey.squeeze(0).numpy()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_the_channels_of_a_shown_image_are_last(image: str, tmp_path: Path) -> None:
+    finding = find_error(rehearsed(tmp_path, SHOWN.replace("IMAGE", image)))
+    checked = [fix.message for fix in finding.fixes if fix.checked]
+    assert checked[:1] == [f"`{IMAGES[image]}`"]
+
+
+@pytest.mark.parametrize("image", ["photos", "torch.rand(5, 9, 8)"])
+def test_several_images_are_not_one(image: str, tmp_path: Path) -> None:
+    finding = find_error(rehearsed(tmp_path, SHOWN.replace("IMAGE", image)))
+    assert finding.message.startswith("`imshow` takes (height, width)")
+    assert finding.fixes == ()
+
+
+@pytest.mark.parametrize("image", ["photos[0].permute(1, 2, 0)", "grey[0]"])
+def test_an_image_is_shown(image: str, tmp_path: Path) -> None:
+    assert rehearsed(tmp_path, SHOWN.replace("IMAGE", image)).findings == ()

@@ -54,6 +54,36 @@ def test_the_nearest_word_is_suggested(
     assert fix.checked
 
 
+GPU = '"cuda" if torch.cuda.is_available() else "cpu"'
+DEVICES = [
+    ('DEVICE = "gpu"', "net.to(DEVICE)", GPU),
+    ("", 'net.to(torch.device("gpu"))', GPU),
+    ("", 'net.to("cuda0")', '"cuda:0" if torch.cuda.is_available() else "cpu"'),
+    ('def get(name="gpu"):\n    return torch.device(name)', "net.to(get())", GPU),
+    ('settings = {"gpu": 1, "device": "gpu"}', 'net.to(settings["device"])', GPU),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "line", "new"), DEVICES)
+def test_a_gpu_is_called_cuda(before: str, line: str, new: str, tmp_path: Path) -> None:
+    finding = find_errors(tmp_path, line, before, SGD)[0]
+    assert finding.message.startswith("torch knows no device")
+    (fix,) = finding.fixes
+    assert [edit.text for edit in fix.edits] == [new]
+
+
+def test_a_gpu_that_was_asked_for_is_not_asked_for_again(tmp_path: Path) -> None:
+    line = 'net.to("gpu" if torch.cuda.is_available() else "cpu")'
+    text = STEPS.format(line=line, before="", optimizer=SGD)
+    finding = rehearsed(tmp_path, text, device="cuda").findings[0]
+    assert [fix.message for fix in finding.fixes] == ['`"cuda"`']
+
+
+def test_another_device_is_not_taken_for_a_gpu(tmp_path: Path) -> None:
+    (finding,) = find_errors(tmp_path, 'net.to("tpu")', 'note = "gpu"', SGD)
+    assert not finding.fixes
+
+
 def test_a_word_that_is_near_to_none_has_no_edit(tmp_path: Path) -> None:
     line = "SWALR(optimizer, swa_lr=0.1, anneal_strategy='warm')"
     (finding,) = find_errors(tmp_path, line, "", SGD)

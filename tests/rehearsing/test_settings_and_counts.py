@@ -171,7 +171,34 @@ for sizes in ([2, 3, 2], [3, 3, 4]):
     h = atom(torch.arange(sum(sizes)) % 5)
     torch.zeros_like(h).index_add(0, target, h[source]).sum().backward()
 """
+EXCHANGED = """
+class Cross(nn.Module):
+    def __init__(self, text_dim=12, audio_dim=8, heads=2):
+        super().__init__()
+        self.attention = nn.MultiheadAttention({arguments}, batch_first=True)
+        self.head = nn.Linear(text_dim, 3)
+
+    def forward(self, text, audio):
+        fused, _ = self.attention(text, audio, audio)
+        return self.head((text + fused).mean(dim=1))
+
+cross = Cross()
+for _ in range(2):
+    cross(torch.randn(4, 5, 12), torch.randn(4, 9, 8)).mean().backward()
+"""
 MISTAKES = {
+    "widths that are exchanged": (
+        EXCHANGED.format(
+            arguments="audio_dim, heads, kdim=text_dim, vdim=text_dim",
+        ),
+        "`nn.MultiheadAttention(text_dim, ..., kdim=audio_dim, vdim=audio_dim)`",
+    ),
+    "widths that are exchanged by name": (
+        EXCHANGED.format(
+            arguments="embed_dim=audio_dim, num_heads=2, vdim=text_dim, kdim=text_dim",
+        ),
+        "`nn.MultiheadAttention(text_dim, ..., kdim=audio_dim, vdim=audio_dim)`",
+    ),
     "keys of another width": (
         CROSS.format(**NAMED, more="", width=12, argument=", 12"),
         "`nn.MultiheadAttention(dim, heads, kdim=text_dim, vdim=text_dim,"
@@ -271,6 +298,9 @@ MISTAKES = {
     "two sizes for three": (RESIZED.format(at=-2), "`size = volume.shape[-3:]`"),
 }
 QUIET = {
+    "widths of queries and keys": EXCHANGED.format(
+        arguments="text_dim, heads, kdim=audio_dim, vdim=audio_dim"
+    ),
     "keys of another width that is said": CROSS.format(
         **NAMED, more=", kdim=text_dim, vdim=text_dim", width=12, argument=", 12"
     ),

@@ -90,6 +90,25 @@ CASES = {
         "batches = iter(loader)\nx, y = batches.next()",
         "`next(batches)`",
     ),
+    "a dict that its loop cuts": (
+        "state = net.state_dict()\nfor key in state.keys():\n"
+        "    if key.startswith('2.'):\n        state.pop(key)",
+        "`list(state.keys())`",
+    ),
+    "a dict that its loop renames": (
+        "state = net.state_dict()\nfor key, value in state.items():\n"
+        "    state['module.' + key] = value\n    del state[key]",
+        "`list(state.items())`",
+    ),
+    "a plain dict": (
+        "counts = {'a': 1, 'b': 2}\nfor n, key in enumerate(counts):\n"
+        "    if n == 0:\n        del counts[key]",
+        "`list(counts)`",
+    ),
+    "a set": (
+        "seen = {1, 2, 3}\nfor number in seen:\n    seen.discard(number)",
+        "`list(seen)`",
+    ),
     "a pair without a dim": (
         "_, classes = torch.max(net(torch.randn(8, 6)))",
         "`torch.max(net(torch.randn(8, 6)), dim=1)`",

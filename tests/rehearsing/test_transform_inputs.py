@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span, apply_edits
 from tests.rehearsing.rehearsed import rehearsed
 
 TRANSFORMS = '''\
@@ -166,3 +170,44 @@ def test_what_a_transform_takes_is_left(name: str, tmp_path: Path) -> None:
     (tmp_path / "pictures.py").write_text(TRANSFORMS)
     report = rehearsed(tmp_path, PROGRAM.format(item=item, flow=flow))
     assert not [f for f in report.findings if f.severity == "error"]
+
+
+class OneFile:
+    """A program of one file, as far as it is asked for its text."""
+
+    def __init__(self, text: str) -> None:
+        self.source = SourceText("program.py", text)
+
+    def call_at(self, span: Span) -> tuple[SourceText, object]:
+        return self.source, self.source.node(span)
+
+
+ARRAYS = {
+    "from PIL import Image\n": "z = tf(Image.fromarray(img[0]))\n",
+    "import PIL.Image\n": "z = tf(PIL.Image.fromarray(img[0]))\n",
+    "from PIL import Image as I\n": "z = tf(I.fromarray(img[0]))\n",
+    "": "from PIL import Image\nz = tf(Image.fromarray(img[0]))\n",
+}
+
+
+@pytest.mark.parametrize("head", ARRAYS)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unexpected type {}",
+        "img should be PIL Image. Got {}",
+        "img should be PIL Image or Tensor. Got {}",
+    ],
+)
+def test_an_array_is_made_a_picture(head: str, said: str) -> None:
+    words = said.format("<class 'numpy.ndarray'>")
+    text = f"{head}z = tf(img[0])\n"
+    line = text.count("\n")
+    span = Span("program.py", line, 5, line, 15)
+    finding = Finding("program-error", "error", words, span, torch_message=words)
+    cause = find_transform_input(OneFile(text), finding)  # type: ignore[arg-type]
+    assert cause is not None
+    assert "`img[0]` is an array" in cause.message
+    (fix,) = cause.fixes
+    edits = [(edit.span, edit.text) for edit in fix.edits]
+    assert apply_edits(text, edits) == head + ARRAYS[head]

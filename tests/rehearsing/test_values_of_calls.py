@@ -217,6 +217,64 @@ MISTAKES = {
         "`cut = int(0.8 * len(rows))`",
     ),
 }
+FRAMES = """\
+class Pairs(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.proj = nn.Linear(dim, 4)
+
+    def forward(self, frames):
+        b, t, d = frames.shape
+        {body}
+        return self.proj(pairs.mean(dim=2))
+
+
+pairs = Pairs(5)(torch.randn(3, 8, 5))
+pairs.sum().backward()
+"""
+HALF = "`t / 2` is a float, and a size is a whole number: `//` gives one"
+FLOAT_SIZES = {
+    "half in a view": ("pairs = frames.view(b, t / 2, 2, d)", HALF, "`t // 2`"),
+    "half in a tuple": ("pairs = frames.view((b, t / 2, 2, d))", HALF, "`t // 2`"),
+    "half by name": (
+        "half = t / 2\n        pairs = frames.reshape(b, half, 2, d)",
+        HALF,
+        "`t // 2`",
+    ),
+    "half in a function": (
+        "pairs = torch.reshape(frames * 0.5, (b, t / 2, 2, d))", HALF, "`t // 2`",
+    ),
+    "half of a difference": (
+        "pairs = frames.view(b, (t - 2) / 3 + 2, 2, d)",
+        "`(t - 2) / 3` is a float",
+        "`(t - 2) // 3`",
+    ),
+    "half of made zeros": (
+        "pairs = frames.new_zeros(t / 2, 2, 2, d)", HALF, "`t // 2`",
+    ),
+    "half of zeros": ("pairs = torch.zeros(t / 2, 2, 2, d)", HALF, "`t // 2`"),
+    "half of random numbers": (
+        "pairs = torch.randn(b, t / 2, 2, d)", HALF, "`t // 2`",
+    ),
+    "half of an expanded dim": (
+        "pairs = frames[:, :4, None].expand(b, t / 2, 2, d)", HALF, "`t // 2`",
+    ),
+    "parts": ("pairs = torch.stack(frames.split(t / 2, 1), 2)", HALF, "`t // 2`"),
+    "numbers of parts": (
+        "pairs = torch.stack(frames.chunk(t / 4, 1), 2)",
+        "`t / 4` is a float",
+        "`t // 4`",
+    ),
+    "a share": (
+        "pairs = frames.view(b, int(t * 0.5), 2 * 1.0, d)",
+        "`2 * 1.0` is a float",
+        "`int(2 * 1.0)`",
+    ),
+}  # fmt: skip
+MISTAKES |= {
+    name: (FRAMES.format(body=body), message, fix)
+    for name, (body, message, fix) in FLOAT_SIZES.items()
+}
 UNMENDED = {
     "fewer values than names": (
         ENCODE.format(names="mean, spread, norm, rest"),

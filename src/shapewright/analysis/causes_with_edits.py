@@ -36,7 +36,10 @@ from shapewright.analysis.refused_calls.called_containers import find_called_con
 from shapewright.analysis.refused_calls.closures import find_missing_closure
 from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
 from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_sizes
-from shapewright.analysis.refused_calls.empty_data_sets import find_empty_data_set
+from shapewright.analysis.refused_calls.empty_data_sets import (
+    find_dropped_batches,
+    find_empty_data_set,
+)
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
@@ -48,6 +51,8 @@ from shapewright.analysis.refused_calls.library_outputs import (
     find_uncalled_state,
 )
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
+from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
@@ -108,6 +113,7 @@ SOLE: tuple[FindCause, ...] = (
     find_overwritten_attribute,
     find_transform_input,
     find_empty_data_set,
+    find_dropped_batches,
     find_called_container,
     find_missing_closure,
     find_missing_group,
@@ -120,6 +126,8 @@ SOLE: tuple[FindCause, ...] = (
     find_iterated_value,
     find_keyed_tuple,
     find_single_call,
+    find_numpy_value,
+    find_plain_value,
     find_missing_output,
     find_missing_targets,
     find_halved_model,

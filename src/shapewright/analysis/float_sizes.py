@@ -16,7 +16,10 @@ from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name, list_ar
 FLOAT_SIZE = re.compile(
     r"found element of type float|'float' object cannot be interpreted as an integer|"
     r"should be of type int, got: float|must be int, not float|slice indices must be"
-    r" integers|should be a positive integer value, but got \w+=\d+\."
+    r" integers|should be a positive integer value, but got \w+=\d+\.|"
+    r"must be tuple of ints, ?(?:but got|not) float|size with types \[.*'float'|"
+    r"\b(?:zeros|ones|empty|rand|randn|expand|repeat|new_\w+)\(\) takes 1 positional"
+    r" argument but|view\(\) received .*\(!tuple of \([^)]*float"
 )
 ROUNDED = frozenset({"int", "round", "floor", "ceil"})
 GROWING = (ast.Mult, ast.Add, ast.Sub, ast.Pow, ast.FloorDiv)
@@ -31,9 +34,11 @@ def explain_float(
     scope = text.around(node, *FUNCTIONS) or text.tree
     if scope is None:
         return None
+    sizes = list_arguments(node) if isinstance(node, ast.Call) else [node]
     written = {
         text.line_of(part)
-        for part in ast.walk(node)
+        for size in sizes
+        for part in ast.walk(size)
         if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Load)
     }
     known = program.ending.values if program.ending is not None else {}
@@ -147,7 +152,11 @@ def _is_assigned_to(text: SourceText, part: ast.AST, names: set[str]) -> bool:
 
 def _divide_whole(text: SourceText, part: ast.BinOp) -> Fix:
     """Return the fix that writes `//` for `/`."""
-    new = f"{text.written(part.left)} // {text.written(part.right)}"
+    between = text.span(part.left).end.until(text.span(part.right).start)
+    begin = text.span(part).start.until(between.start)
+    end = between.end.until(text.span(part).end)
+    operator = text.at(between).replace("/", "//", 1)  # brackets stay around
+    new = f"{text.at(begin)}{operator}{text.at(end)}"
     return Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
 
 

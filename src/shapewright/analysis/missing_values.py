@@ -29,7 +29,7 @@ NONE = re.compile(r"'NoneType' object (has no attribute|is not|does not)")
 TUPLE = re.compile(
     r"'tuple' object has no attribute '(\w+)'|must be Tensor, not tuple|"
     r"tuple indices must be integers or slices|unsupported operand .*'tuple'|"
-    r"got \(tuple, |torch\.return_types\.\w+"
+    r"got \(tuple, |unknown to einops <class .tuple.>|torch\.return_types\.\w+"
 )
 PAIR = re.compile(r"torch\.return_types\.(\w+)")
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
@@ -81,6 +81,8 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
     call = node if isinstance(node, ast.Call) else text.parent(node)
     if method is None and isinstance(node, ast.Call):
         method = node.func if isinstance(node.func, ast.Attribute) else None
+    if method is not None and text.written(method.value) in _list_modules(text):
+        method = None  # a function, and no method of a tuple
     if method is not None and isinstance(method.value, ast.Name | ast.Attribute):
         name = text.written(method.value)
         source = _find_source(text, method.value)
@@ -119,6 +121,16 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
         ):
             return _explain_layer(text, text.line_of(expression), expression)
     return None
+
+
+def _list_modules(text: SourceText) -> set[str]:
+    """Return the names of the modules that a file imports as a whole."""
+    return {
+        alias.asname or alias.name
+        for node in text.nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
 
 
 def _explain_pair(values: FileValues, node: ast.AST, name: str) -> Explanation | None:

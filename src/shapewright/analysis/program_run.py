@@ -103,6 +103,9 @@ class Program:
         """Yield the calls at the place of a finding, and then at its related places."""
         for span in (finding.span, *(related.span for related in finding.related)):
             place = self.node(span)
+            around = place[0].parent(place[1]) if place is not None else None
+            if isinstance(around, ast.Call) and place and around.func is place[1]:
+                yield place[0], around
             for node in ast.walk(place[1]) if place is not None else ():
                 if place is not None and isinstance(node, ast.Call):
                     yield place[0], node

@@ -26,6 +26,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
 from shapewright.analysis.fixes.class_counts import suggest_all_classes
+from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
@@ -112,6 +113,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("dtype", suggest_floats_between),  # floats are no targets of a loss
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("turned", suggest_row),  # a layer of one feature would take them as samples
+    ("size", suggest_interpolated_logits),  # a mask of fewer pixels is another one
     ("order", suggest_swapped_pads),  # a resized map would blur what is padded
     ("created", suggest_joined_sizes),  # a number would stand for the factor
     ("order", suggest_labels_of_views),  # a slice would leave out a view

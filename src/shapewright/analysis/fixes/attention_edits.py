@@ -50,6 +50,42 @@ def suggest_widths_of_memory(
     yield Fix("fits", f"`{shown}`", (edit,))
 
 
+def suggest_exchanged_widths(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `MultiheadAttention(text_dim, heads, kdim=audio_dim, vdim=audio_dim)`
+    where the queries have the width that keys were built for, and the other way round.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    layer = program.layer(op)
+    if unmet is None or unmet.code != ATTENTION_FEATURES or layer is None:
+        return
+    constructor = find_constructor(program, layer.path)
+    widths = {
+        name: op.inputs[at].shape[-1]
+        for at, name in enumerate(failure.arguments[: len(op.inputs)])
+        if name in ("query", "key", "value") and op.inputs[at].shape
+    }
+    if constructor is None or get_called_name(constructor[1]) != "MultiheadAttention":
+        return
+    sizes = {name: (node, value) for name, node, value in
+             iter_arguments(program, layer.path)}  # fmt: skip
+    if not {"embed_dim", "kdim"} <= set(sizes) or len(widths) != 3:
+        return
+    text = constructor[0]
+    whole, width = sizes["embed_dim"]
+    keyed = [sizes[name] for name in ("kdim", "vdim") if name in sizes]
+    is_exchanged = widths["key"] == width and all(
+        value == widths["query"] != width for _, value in keyed
+    )
+    if not is_exchanged or ("vdim" in sizes) != (widths["value"] == width):
+        return
+    queries, keys = text.written(keyed[0][0]), text.written(whole)
+    edits = [Edit(text.span(whole), queries)]
+    edits += [Edit(text.span(node), keys) for node, _ in keyed]
+    names = [f"{name}={keys}" for name in ("kdim", "vdim") if name in sizes]
+    shown = f"{text.written(constructor[1].func)}({queries}, ..., {', '.join(names)})"
+    yield Fix("fits", f"`{shown}`", tuple(edits))
+
+
 def _write_with(text: SourceText, call: ast.Call, last: ast.expr, added: str) -> str:
     """Return a call with more arguments, on one line; of a long one these alone."""
     whole, outer, end = text.written(call), text.span(call), text.span(last).end

@@ -20,7 +20,10 @@ from shapewright.analysis.fixes import (
     squeeze_edits,
 )
 from shapewright.analysis.fixes import created_tensors as created
-from shapewright.analysis.fixes.attention_edits import suggest_widths_of_memory
+from shapewright.analysis.fixes.attention_edits import (
+    suggest_exchanged_widths,
+    suggest_widths_of_memory,
+)
 from shapewright.analysis.fixes.batch_edits import (
     add_batch,
     suggest_batch_of_one,
@@ -105,6 +108,7 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_second_direction,
 )
 from shapewright.analysis.fixes.suspect_lines import find_suspects
+from shapewright.analysis.fixes.swapped_padding import suggest_all_pads
 from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
     suggest_shifted_target,
@@ -113,6 +117,7 @@ from shapewright.analysis.fixes.target_edits import (
 from shapewright.analysis.fixes.token_edits import suggest_padding_for_ignored
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
+    suggest_channels_of_maps,
     suggest_fitting_output_padding,
     suggest_output_padding,
     suggest_output_size,
@@ -180,6 +185,9 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     stacked = suggest_batch_first_of_stack(program, failure)
     yield from iter_options("layout", 0.9, stacked)
     yield from iter_options("spatial", 0.7, suggest_spatial_size(program, failure))
+    without = suggest_channels_of_maps(program, failure)
+    yield from iter_options("maps", 0.8, without)
+    yield from iter_options("pads", 0.7, suggest_all_pads(program, failure))
     longest = suggest_total_length(program, failure)
     yield from iter_options("padded", 0.7, longest)
     yield from iter_options("row", 0.7, suggest_one_column(program, failure))
@@ -197,6 +205,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("read", 1.1, read)
     named = suggest_widths_of_memory(program, failure, is_named=True)
     yield from iter_options("memory", 0.8, named)
+    exchanged = suggest_exchanged_widths(program, failure)
+    yield from iter_options("memory", 0.7, exchanged)
     numbered = suggest_widths_of_memory(program, failure, is_named=False)
     yield from iter_options("memory", 2.5, numbered)
     whole_size = suggest_output_size(program, failure)

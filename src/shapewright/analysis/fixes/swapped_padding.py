@@ -9,12 +9,13 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     JOINED_SIZES_DIFFER,
+    PADDING_PAIRS,
     TARGET_SHAPE,
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.assigned_values import find_last_value
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.record.ops import Fact, Op
 
 OF_MAPS = frozenset({BROADCAST_MISMATCH, JOINED_SIZES_DIFFER, TARGET_SHAPE})
@@ -39,13 +40,8 @@ def suggest_swapped_pads(program: Program, failure: Failure) -> Iterator[Fix]:
         if pad is None or text_and_call is None or not _is_mended(op, fact, pad):
             continue
         text, call = text_and_call
-        pads: ast.expr | None = next(
-            (word.value for word in call.keywords if word.arg == "pad"),
-            call.args[1] if len(call.args) > 1 else None,
-        )
-        if isinstance(pads, ast.Name):
-            pads = find_last_value(text, pads, call.lineno + 1)
-        if not isinstance(pads, ast.Tuple | ast.List) or len(pads.elts) != 4:
+        pads = _find_pads(text, call)
+        if pads is None or len(pads.elts) != 4:
             continue
         words = [join_lines(text.written(part)) for part in pads.elts]
         edits = tuple(
@@ -53,6 +49,42 @@ def suggest_swapped_pads(program: Program, failure: Failure) -> Iterator[Fix]:
         )
         shown = ", ".join(words[2:] + words[:2])
         yield Fix("fits", f"`({shown})` as pads, the width first", edits)
+
+
+def suggest_all_pads(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest a pair for each dim behind batch and channels: `reflect` and its kind
+    need them all.
+
+    Example: ``F.pad(x, (1, 1, 1, 1), mode="reflect")`` for ``(1, 1)`` of an image.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    text_and_call = program.call_at(op.span)
+    if unmet is None or unmet.code != PADDING_PAIRS or text_and_call is None:
+        return
+    text, call = text_and_call
+    pads, ndim = _find_pads(text, call), op.inputs[0].ndim
+    if pads is None or any(isinstance(part, ast.Starred) for part in pads.elts):
+        return
+    words, wanted = [text.line_of(part) for part in pads.elts], 2 * (ndim - 2)
+    if len(words) % 2 or not 0 < len(words) < wanted or ndim not in (4, 5):
+        return
+    repeated = (words * wanted)[:wanted]
+    filled = [*words, *["0"] * (wanted - len(words))]
+    ways = [repeated, filled] if len(set(words)) == 1 else [filled, repeated]
+    for way in ways:
+        new = f"({', '.join(way)})"
+        yield Fix("fits", f"`{new}` as pads", (Edit(text.span(pads), new),))
+
+
+def _find_pads(text: SourceText, call: ast.Call) -> ast.Tuple | ast.List | None:
+    """Return the pads of a call where they are written, or None."""
+    pads: ast.expr | None = next(
+        (word.value for word in call.keywords if word.arg == "pad"),
+        call.args[1] if len(call.args) > 1 else None,
+    )
+    if isinstance(pads, ast.Name):
+        pads = find_last_value(text, pads, call.lineno + 1)
+    return pads if isinstance(pads, ast.Tuple | ast.List) else None
 
 
 def _find_pad(program: Program, fact: Fact) -> Op | None:

@@ -12,6 +12,7 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.findings.codes import (
     INTERPOLATED_SIZES,
     OUTPUT_PADDING_TOO_LARGE,
+    WRONG_RANK,
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
@@ -400,3 +401,35 @@ def suggest_spatial_size(program: Program, failure: Failure) -> Iterator[Fix]:
                 statement = text.line_of(text.statement_of(value))
                 shown = statement.replace(text.line_of(value), new)
             yield Fix("fits", f"`{shown}`", (Edit(text.span(value), new),))
+
+
+def suggest_channels_of_maps(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `F.interpolate(maps.unsqueeze(1), ...).squeeze(1)` for maps without
+    channels, which have them for this call alone.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    place = program.call_at(op.span)
+    if unmet is None or unmet.code != WRONG_RANK or place is None or not op.inputs:
+        return
+    text, call = place
+    shape = op.inputs[0].shape
+    if op.name.rpartition(".")[2] not in UPSAMPLING or not call.args:
+        return
+    layer = program.layer(op)
+    if layer is not None and not _is_called_itself(program, op):
+        return
+    ranks = {"linear": 2, "bilinear": 3, "bicubic": 3, "trilinear": 4}
+    modes = [ranks[str(word)] for _, word in op.arguments if str(word) in ranks]
+    if modes != [len(shape)] or isinstance(call.args[0], ast.Starred):
+        return
+    dims = (0, 1) if shape[0] in (1, 3, 4) else (1, 0)  # of an image, of samples
+    value, end = text.span(call.args[0]), text.span(call).end
+    written = text.written(call.args[0])
+    is_simple = isinstance(
+        call.args[0], ast.Name | ast.Attribute | ast.Call | ast.Subscript
+    )
+    for dim in dims:
+        new = f"{written if is_simple else f'({written})'}.unsqueeze({dim})"
+        edits = (Edit(value, new), Edit(end, f".squeeze({dim})"))
+        shown = f"{text.written(call.func)}({join_lines(new)}, ...).squeeze({dim})"
+        yield Fix("fits", f"`{shown}`", edits)

@@ -11,13 +11,23 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
 NO_ITERATOR = re.compile(r"'(\w+)' object is not an iterator")
 NO_METHOD = re.compile(r"'(\w+)' object has no attribute 'next'")
+CHANGED = re.compile(
+    r"(?:dictionary (?:changed size|keys changed)|Set changed size|"
+    r"\w+ mutated) during iteration"
+)
+CHANGING = re.compile(
+    r"^(?:pop|popitem|popleft|update|setdefault|clear|move_to_end|add|remove|discard|"
+    r"append|appendleft|extend|setattr|delattr|add_module|register_\w+)$"
+)
+"""Calls that change what a loop goes through."""
+WRAPPING = re.compile(r"^(?:enumerate|zip|reversed|tqdm|trange|iter|filter|map)$")
 NO_DIMS = "iteration over a 0-d tensor"
 PAIRS = operators_with("returns_values_and_indices")
 
@@ -27,6 +37,8 @@ def find_iterated_value(program: Program, finding: Finding) -> Explanation | Non
     refused = NO_ITERATOR.search(finding.words)
     if refused is not None:
         return _explain_next(program, finding, refused[1])
+    if CHANGED.search(finding.words):
+        return _explain_changed(program, finding)
     refused = NO_METHOD.search(finding.words)
     if refused is not None:
         return _explain_method(program, finding)
@@ -54,6 +66,52 @@ def _explain_next(program: Program, finding: Finding, kind: str) -> Explanation 
             message, (), (Fix("fits", f"`next(iter({written}))`", (edit,)),)
         )
     return None
+
+
+def _explain_changed(program: Program, finding: Finding) -> Explanation | None:
+    """Return that a loop changes the dict or set that it goes through."""
+    span = finding.span
+    text = program.text(span.file) if span is not None else None
+    for loop in text.nodes if text is not None else ():
+        if text is None or span is None or not isinstance(loop, ast.For):
+            continue
+        if not loop.lineno <= span.line <= (loop.iter.end_lineno or 0):
+            continue
+        gone = loop.iter
+        while isinstance(gone, ast.Call) and WRAPPING.search(get_called_name(gone)):
+            inner = [part for part in gone.args if not isinstance(part, ast.Lambda)]
+            if not inner or isinstance(inner[0], ast.Starred):
+                return None
+            gone = inner[0]
+        written = text.written(gone)
+        owner = get_receiver(gone) if isinstance(gone, ast.Call) else None
+        name = text.written(owner if owner is not None else gone)
+        message = (
+            f"the loop over `{join_lines(written)}` changes `{name}` while it goes"
+            " through it: `list` goes through a copy"
+        )
+        changes = [node for node in ast.walk(loop) if _is_change(text, node, name)]
+        related = tuple(
+            Related(text.span(node), "it is changed here")
+            for node in changes[:1]
+            if isinstance(node, ast.expr | ast.stmt)
+        )
+        fix = Fix("fits", f"`list({join_lines(written)})`",
+                  (Edit(text.span(gone), f"list({written})"),))  # fmt: skip
+        return Explanation(message, related, (fix,))
+    return None
+
+
+def _is_change(text: SourceText, node: ast.AST, name: str) -> bool:
+    """Return whether a node of a loop adds to a dict or set, or takes from it."""
+    if isinstance(node, ast.Call):
+        owner = get_receiver(node)
+        own = owner is not None and text.written(owner) == name
+        own = own or any(text.written(part) == name for part in node.args[:1])
+        return own and CHANGING.search(get_called_name(node)) is not None
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return text.written(node.value) == name
+    return False
 
 
 def _explain_method(program: Program, finding: Finding) -> Explanation | None:

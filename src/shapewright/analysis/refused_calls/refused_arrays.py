@@ -23,6 +23,7 @@ from shapewright.program.syntax_nodes import (
 NEGATIVE = "stride in the given numpy array is negative"
 SPARSE = re.compile(r"sparse (?:array|matrix) length is ambiguous")
 NO_IMAGE = re.compile(r"Cannot handle this data type: \(1, 1, (\d+)\)")
+NOT_SHOWN = re.compile(r"Invalid shape \(([\d, ]+)\) for image data")
 CHANNELS = 4
 """The most channels that an image of PIL has."""
 MAKING = re.compile(r"(from_numpy|(as_)?tensor|asarray)$")
@@ -47,6 +48,10 @@ def find_refused_array(program: Program, finding: Finding) -> Explanation | None
     refused = NO_IMAGE.search(words)
     if refused is not None and int(refused[1]) > CHANNELS:
         return _explain_first_channels(text, node, int(refused[1]))
+    shown = NOT_SHOWN.search(words)
+    if shown is not None:
+        sizes = [int(size) for size in re.findall(r"\d+", shown[1])]
+        return _explain_shown_image(program, finding, sizes)
     return None
 
 
@@ -292,3 +297,62 @@ def _move_channels(
                 return Edit(at, of_tensor), shown
     whole = _append(text, values[0], of_array)
     return Edit(text.span(values[0]), whole), whole
+
+
+# -- images that are shown -------------------------------------------------------------
+
+
+def _explain_shown_image(
+    program: Program, finding: Finding, sizes: list[int]
+) -> Explanation | None:
+    """Explain `plt.imshow(image)` of an image whose channels stand first."""
+    shown = [
+        (text, call)
+        for text, call in program.iter_calls(finding)
+        if get_called_name(call) in ("imshow", "figimage", "set_data") and call.args
+    ]
+    if not shown:
+        return None
+    text, call = shown[0]
+    value, written = call.args[0], text.line_of(call.args[0])
+    message = (
+        f"`{get_called_name(call)}` takes (height, width) or (height, width, channels),"
+        f" and `{written}` is ({', '.join(map(str, sizes))})"
+    )
+    batch = "[0]" if len(sizes) == 4 and sizes[0] == 1 else ""
+    inner = sizes[1:] if batch else sizes
+    if len(inner) != 3 or isinstance(value, ast.Starred):
+        return Explanation(message)
+    if inner[0] == 1:
+        ways = [f"{batch}.squeeze(0)", f"{batch}.squeeze(0)"]
+    elif inner[0] in (3, CHANNELS) and inner[2] not in (3, CHANNELS):
+        ways = [f"{batch}.permute(1, 2, 0)", f"{batch}.transpose(1, 2, 0)"]
+    else:
+        return Explanation(message)
+    message += ": the channels stand first"
+    array = _find_conversion(value)
+    if array is not None:  # of a tensor, in front of `.numpy()`
+        owner = array.value
+        new = _append(text, owner, ways[0])
+        whole = text.span(value)
+        left = text.at(whole.start.until(text.span(owner).start))
+        right = text.at(text.span(owner).end.until(whole.end))
+        if left or not isinstance(owner, PRIMARY):
+            new = f"{_append(text, value, ways[1])}"
+            edits = [(Edit(whole, new), new)]
+        else:
+            edits = [(Edit(text.span(owner), new), new + right)]
+    else:
+        texts = dict.fromkeys(_append(text, value, way) for way in ways)
+        edits = [(Edit(text.span(value), new), new) for new in texts]
+    fixes = [Fix("fits", f"`{join_lines(new)}`", (edit,)) for edit, new in edits]
+    return Explanation(message, (), tuple(fixes))
+
+
+def _find_conversion(value: ast.expr) -> ast.Attribute | None:
+    """Return `image.numpy` of `image.numpy()` or of a method of its result, or None."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "numpy":
+            return value.func
+        value = value.func.value
+    return None

@@ -11,6 +11,7 @@ import re
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import get_called_name
 
 CHOICE = re.compile(
     r"(?:must|should|has to|can|expected)\b.{0,40}? be (?:one of|either|in\b|'|\w+/\w+)"
@@ -27,6 +28,15 @@ UNLISTED = (
 QUOTED = re.compile(r"(?<!\w)(['\"])([\w. -]{1,40})\1(?!\w)")
 BESIDE = re.compile(r"\b(\w+(?:/\w+)+)\b")
 """Words as in `relu/gelu`."""
+DEVICE = re.compile(
+    r"device type at start of device string: (\S+)|Invalid device string: '([^']*)'"
+)
+OF_GPU = re.compile(r"(?:gpu|cuda)[ :_-]*(\d*)", re.IGNORECASE)
+"""How a GPU is named by mistake: `gpu`, `cuda0`, `GPU:1`."""
+OF_TEXTS = re.compile(
+    r"^(?:print|format|info|debug|warning|log|startswith|join|split)$"
+)
+"""Calls whose texts are shown or compared, and name no device."""
 MEANT = {"avg": "mean", "average": "mean", "total": "sum", "lower": "min"}
 """Words that are often written for another one."""
 NEAR = 0.6
@@ -36,6 +46,9 @@ NEAR = 0.6
 def find_refused_choice(program: Program, finding: Finding) -> Explanation | None:
     """Return which word a call refused, and the nearest word that it takes, or None."""
     words, place = finding.words, program.node(finding.span)
+    refused = DEVICE.search(words)
+    if refused is not None:
+        return _explain_device(program, refused[1] or refused[2])
     if place is None or finding.span is None:
         return None
     listed = _list_choices(words)
@@ -64,6 +77,58 @@ def find_refused_choice(program: Program, finding: Finding) -> Explanation | Non
     if nearest is None:
         return None
     return _explain_choice(text, constant, allowed, nearest, finding)
+
+
+def _explain_device(program: Program, refused: str) -> Explanation | None:
+    """Explain `torch.device("gpu")`, with `"cuda"` wherever the text stands."""
+    edits: list[Edit] = []
+    new = ""
+    for text in program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+                continue
+            device = OF_GPU.fullmatch(node.value.strip())
+            is_same = node.value == refused or node.value.partition(":")[0] == refused
+            if device is None or not is_same or not _is_of_device(text, node):
+                continue
+            quote = text.written(node)[-1]
+            number = f":{int(device[1])}" if device[1] else ""
+            new = f"{quote}cuda{number}{quote}"
+            if not _is_of_choice(text, node):
+                new += f" if torch.cuda.is_available() else {quote}cpu{quote}"
+            edits.append(Edit(text.span(node), new))
+    message = (
+        f'torch knows no device `"{refused}"`: a GPU is `"cuda"`, or `"cuda:0"` with'
+        " its number"
+    )
+    if not edits:
+        return Explanation(message) if OF_GPU.fullmatch(refused.strip()) else None
+    related = (Related(edits[0].span, "the device is named here"),)
+    return Explanation(message, related, (Fix("fits", f"`{new}`", tuple(edits)),))
+
+
+def _is_of_choice(text: SourceText, node: ast.Constant) -> bool:
+    """Return whether a text is one of several, or taken only where there is a GPU."""
+    parent = text.parent(node)
+    if isinstance(parent, ast.Compare | ast.List | ast.Tuple | ast.Set | ast.IfExp):
+        return True
+    if re.search(r"^import torch\b(?! as)", text.text, re.MULTILINE) is None:
+        return True
+    return any(
+        "is_available" in text.written(around.test)
+        for around in text.outwards(node)
+        if isinstance(around, ast.If | ast.IfExp)
+    )
+
+
+def _is_of_device(text: SourceText, node: ast.Constant) -> bool:
+    """Return whether a text is handed on as a device, and is no key and no output."""
+    around = text.parent(node)
+    if isinstance(around, ast.Call):
+        return OF_TEXTS.search(get_called_name(around)) is None
+    if isinstance(around, ast.Dict):
+        return node in around.values
+    return not isinstance(around, ast.Expr | ast.Subscript | ast.JoinedStr)
 
 
 def _explain_choice(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
@@ -17,6 +18,10 @@ from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 OF_TENSOR = re.compile(r"pic should be PIL Image or ndarray.*torch\.\w*Tensor")
 OF_PICTURE = re.compile(r"pic should be Tensor or ndarray.*PIL")
+OF_ARRAY = re.compile(
+    r"(?:Unexpected type|should be PIL Image(?: or Tensor)?\. Got)"
+    r" <class 'numpy\.ndarray'>"
+)
 TOO_LARGE = re.compile(
     r"[Cc]rop size \((\d+), (\d+)\) is larger than (?:padded )?input image size"
     r" \((\d+), (\d+)\)"
@@ -38,6 +43,8 @@ def find_transform_input(program: Program, finding: Finding) -> Explanation | No
     if OF_PICTURE.search(words):
         pictures = ("ToPILImage", "to_pil_image")
         return _explain_made(program, finding, pictures, "picture")
+    if OF_ARRAY.search(words):
+        return _explain_array(program, finding)
     if OF_FLOATS.search(words):
         return _explain_whole_numbers(program)
     crop = TOO_LARGE.search(words)
@@ -81,6 +88,51 @@ def _explain_made(
         is_of_bytes = any("uint8" in own.text for own in program.own_texts())
         fixes = [fix, *fixes] if is_of_bytes else [*fixes, fix]
     return Explanation(message, tuple(related[:2]), tuple(fixes))
+
+
+def _explain_array(program: Program, finding: Finding) -> Explanation | None:
+    """Explain an array where a transform takes a picture or a tensor."""
+    place = program.call_at(finding.span)
+    if place is None or not place[1].args:
+        return None
+    text, call = place
+    value = call.args[0]
+    if isinstance(value, ast.Starred) or isinstance(text.parent(call), ast.Raise):
+        return None
+    written = text.written(value)
+    message = (
+        f"`{text.line_of(call.func)}` takes a PIL picture or a tensor, and"
+        f" `{join_lines(written)}` is an array"
+    )
+    fixes = []
+    for name, owner in _list_openers(text):
+        new = f"{owner}({written})"
+        edits = [Edit(text.span(value), new)]
+        if not name:
+            first = next(n for n in text.nodes if isinstance(n, ast.stmt))
+            imports = [n for n in text.nodes if isinstance(n, IMPORTS)]
+            later = [n for n in imports if getattr(n, "module", "") != "__future__"]
+            line = "from PIL import Image"
+            edits.append(write_before(text, next(iter([*later, first])), line))
+        fixes.append(Fix("fits", f"`{join_lines(new)}`", tuple(edits)))
+    return Explanation(message, (), tuple(fixes))
+
+
+IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def _list_openers(text: SourceText) -> list[tuple[str, str]]:
+    """Return how a file imports PIL's `Image`, or nothing, and how a picture is made of
+    an array by that name.
+    """
+    for node in text.nodes:
+        module = node.module if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names if isinstance(node, IMPORTS) else ():
+            full = f"{module}.{alias.name}" if module else alias.name
+            name = alias.asname or alias.name
+            if full == "PIL.Image":
+                return [(name, f"{name}.fromarray")]
+    return [("", "Image.fromarray")]
 
 
 def _iter_items(

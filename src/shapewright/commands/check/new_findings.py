@@ -42,6 +42,7 @@ from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
+from shapewright.analysis.refused_numbers import find_number_cause
 from shapewright.analysis.state_dicts import explain_load, suggest_fixes
 from shapewright.commands.check.earlier_hazards import (
     find_hazards_before,
@@ -216,6 +217,8 @@ class NewFindings:
         options += find_fixes(program, failure)
         limit = find_position_limit(program, failure)
         cause = limit or find_sole_cause(program, finding)
+        if cause is None and finding.code == TORCH_ERROR:
+            cause = find_number_cause(program, finding)
         if cause is not None and not is_unbuilt:
             finding = cause.apply(finding)
             options = list(iter_options("definition", 0.5, cause.fixes))

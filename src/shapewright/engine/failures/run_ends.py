@@ -241,7 +241,7 @@ OF_SHAPES = re.compile(
     r"^Cannot handle this data type: \(1, 1, \d+\)"
     r"|^All arrays must be of the same length|^Length of values \(\d+\) does not match"
     r"|inconsistent numbers of samples|must have same first dimension"
-    r"|^multi_class must be in"
+    r"|^multi_class must be in|^Invalid shape \([\d, ]+\) for image data"
 )
 """What libraries say of an array's shape, which rests on no value."""
 

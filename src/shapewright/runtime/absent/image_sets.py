@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -160,11 +161,26 @@ def _replace_constructor(kind: Any, tell: Tell, stack: ExitStack) -> None:
                 raise
             if _has_own_items(type(self)) and kind.__name__ not in HELD:
                 raise  # a data set of the program's own, which reads the files itself
+            if not values.get("download") and _has_other_files(self, values):
+                raise  # the program has files there, in another order
         _fill_data_set(self, images, values, tell)
         return None
 
     kind.__init__ = copy_attributes(__init__, original)
     stack.callback(setattr, kind, "__init__", original)
+
+
+def _has_other_files(self: Any, values: dict[str, Any]) -> bool:
+    """Return whether the folder of a data set is there and holds files that it does not
+    read, such as images in a folder for each class.
+    """
+    name = _find_known_name(type(self))
+    folder = os.path.join(str(values.get("root", "")), name)
+    if not name.endswith("MNIST") or not os.path.isdir(folder):
+        return False
+    if os.path.isdir(os.path.join(folder, "raw")):
+        return False
+    return any(files for _, _, files in os.walk(folder))
 
 
 def _fill_data_set(
