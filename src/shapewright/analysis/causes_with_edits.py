@@ -48,6 +48,7 @@ from shapewright.analysis.refused_calls.library_outputs import (
     find_uncalled_state,
 )
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
@@ -100,6 +101,7 @@ FINDERS: tuple[FindCause, ...] = (
 
 SOLE: tuple[FindCause, ...] = (
     find_refused_array,
+    find_number_loss,
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,
