@@ -37,6 +37,7 @@ from shapewright.analysis.refused_calls.closures import find_missing_closure
 from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
 from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_sizes
 from shapewright.analysis.refused_calls.empty_data_sets import find_empty_data_set
+from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
@@ -47,6 +48,7 @@ from shapewright.analysis.refused_calls.library_outputs import (
     find_state_as_model,
     find_uncalled_state,
 )
+from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
@@ -102,6 +104,8 @@ FINDERS: tuple[FindCause, ...] = (
 SOLE: tuple[FindCause, ...] = (
     find_refused_array,
     find_number_loss,
+    find_refused_metric,
+    find_fitted_step,
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,
