@@ -11,6 +11,7 @@ from shapewright.analysis.batch_values import (
     find_unread_values,
     find_whole_batch,
 )
+from shapewright.analysis.config_keys import find_config_key
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import (
     find_late_attribute,
@@ -59,6 +60,7 @@ from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
 from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
 from shapewright.analysis.refused_calls.registered_names import find_registered_name
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
@@ -106,6 +108,8 @@ SOLE: tuple[FindCause, ...] = (
     find_number_loss,
     find_refused_metric,
     find_fitted_step,
+    find_unwritten_file,
+    find_config_key,
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,

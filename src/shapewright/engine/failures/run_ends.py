@@ -320,6 +320,7 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
     else:
         code_, message = PROGRAM_ERROR, f"`{kind}`: {first}" if first else f"`{kind}`"
         of_value = not (OF_SHAPES.search(first) or OF_STEPS.search(first))
+        of_value &= not getattr(error, "of_folder", False)  # whatever its name
         if engine.rests and of_value:
             severity = "note"
             message += "; this rests on a value that was assumed"
