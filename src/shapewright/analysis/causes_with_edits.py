@@ -42,6 +42,7 @@ from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
+from shapewright.analysis.refused_calls.library_models import find_library_model
 from shapewright.analysis.refused_calls.library_outputs import (
     find_halved_model,
     find_missing_output,
@@ -109,6 +110,7 @@ SOLE: tuple[FindCause, ...] = (
     find_refused_metric,
     find_fitted_step,
     find_unwritten_file,
+    find_library_model,
     find_config_key,
     find_ambiguous_truth,
     find_complex_loss,
