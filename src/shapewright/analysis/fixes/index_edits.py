@@ -150,19 +150,19 @@ def suggest_all_rows(program: Program, failure: Failure) -> Iterator[Fix]:
     at = int(unmet.wanted.argument.rpartition(".")[2])
     rows = op.inputs[failure.arguments.index("index.0")]
     maker = program.producers.get(rows.tensor)
-    made = program.call_at(maker.span) if maker is not None else None
-    if maker is None or made is None or at >= len(items):
+    where = program.call_at(maker.span) if maker is not None else None
+    if maker is None or where is None or at >= len(items):
         return
     is_range = maker.name.rpartition(".")[2] in RANGES
     if (
         not is_range
-        or len(made[1].args) != 1
+        or len(where[1].args) != 1
         or rows.shape[:1] != maker.outputs[0].shape
     ):
         return
-    words = [f"{word.arg}={made[0].written(word.value)}" for word in made[1].keywords]
+    words = [f"{word.arg}={where[0].written(word.value)}" for word in where[1].keywords]
     count = f"len({text.written(items[at])})"
-    function = made[0].written(made[1].func)
+    function = where[0].written(where[1].func)
     new = f"{function}({', '.join([count, *words])})"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(items[0]), new),))
 

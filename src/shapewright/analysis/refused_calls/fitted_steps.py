@@ -37,16 +37,16 @@ def find_fitted_step(program: Program, finding: Finding) -> Explanation | None:
     place = _find_step(program, finding)
     if place is None:
         return None
-    text, owner, method, given = place
+    text, owner, method, taken = place
     refused = NOT_FITTED.search(finding.words)
     if refused is not None:
-        return _explain_unfitted(program, text, owner, method, given)
+        return _explain_unfitted(program, text, owner, method, taken)
     features = FEATURES.search(finding.words)
     if features is not None:
-        return _explain_features(program, text, owner, method, given, features)
+        return _explain_features(program, text, owner, method, taken, features)
     unseen = UNSEEN.search(finding.words)
-    if unseen is not None and given is not None:
-        return _explain_unseen(program, text, owner, method, given, unseen)
+    if unseen is not None and taken is not None:
+        return _explain_unseen(program, text, owner, method, taken, unseen)
     return None
 
 
@@ -99,7 +99,7 @@ def _explain_unfitted(
     text: SourceText,
     owner: ast.expr,
     method: ast.Attribute,
-    given: ast.expr | None,
+    taken: ast.expr | None,
 ) -> Explanation:
     """Return that nothing has fitted a step, and the edit that fits it."""
     name = text.written(owner)
@@ -112,18 +112,18 @@ def _explain_unfitted(
         return Explanation(message, related[:2], ())
     message = f"`{name}` is never fitted: `{text.written(method)}` has nothing to go by"
     fixes: tuple[Fix, ...] = ()
-    if method.attr == "transform" and given is not None:
-        fixes = tuple(_suggest_fitting_transform(text, owner, method, given))
+    if method.attr == "transform" and taken is not None:
+        fixes = tuple(_suggest_fitting_transform(text, owner, method, taken))
     elif method.attr == "inverse_transform":
         fixes = tuple(_suggest_fitting_targets(text, owner, method))
     return Explanation(message, (), fixes)
 
 
 def _suggest_fitting_transform(
-    text: SourceText, owner: ast.expr, method: ast.Attribute, given: ast.expr
+    text: SourceText, owner: ast.expr, method: ast.Attribute, taken: ast.expr
 ) -> Iterator[Fix]:
     """Suggest `fit_transform` for the training data, or to fit them above."""
-    shown, name = text.written(given), text.written(owner)
+    shown, name = text.written(taken), text.written(owner)
     if not TESTING.search(shown.partition("[")[0]):
         end = text.span(method)
         new = f"{name}.fit_transform"
@@ -132,7 +132,7 @@ def _suggest_fitting_transform(
     trained = TESTING.sub(r"\1train", shown, count=1)
     names = {text.written(n) for n in text.nodes if isinstance(n, ast.Name)}
     if trained.partition("[")[0] in names:
-        statement = text.statement_of(given)
+        statement = text.statement_of(taken)
         new = f"{name}.fit({trained})"
         yield Fix("fits", f"`{new}` above", (write_before(text, statement, new),))
 
@@ -182,13 +182,13 @@ def _explain_features(
     text: SourceText,
     owner: ast.expr,
     method: ast.Attribute,
-    given: ast.expr | None,
+    taken: ast.expr | None,
     features: re.Match[str],
 ) -> Explanation:
     """Return on which columns a step was fitted, and which it gets."""
     got, needed = int(features[1]), int(features[3])
     name = text.written(owner)
-    shown = f" of `{text.line_of(given)}`" if given is not None else ""
+    shown = f" of `{text.line_of(taken)}`" if taken is not None else ""
     message = f"`{name}` gets {got} columns{shown}, and was fitted on {needed}"
     related = []
     for own, call in list(_iter_fits(program, owner))[:1]:
@@ -196,16 +196,16 @@ def _explain_features(
             message += f", those of `{own.line_of(call.args[0])}`"
         related.append(Related(own.span(call), f"`{name}` is fitted here"))
     fixes: tuple[Fix, ...] = ()
-    if given is not None:
-        fixes = tuple(_suggest_columns(program, text, given, got, needed))
+    if taken is not None:
+        fixes = tuple(_suggest_columns(program, text, taken, got, needed))
     return Explanation(message, tuple(related), fixes)
 
 
 def _suggest_columns(
-    program: Program, text: SourceText, given: ast.expr, got: int, needed: int
+    program: Program, text: SourceText, taken: ast.expr, got: int, needed: int
 ) -> Iterator[Fix]:
     """Suggest all columns of a table where some of them are listed."""
-    sources: list[ast.AST] = [given, find_known_value(text, given)]
+    sources: list[ast.AST] = [taken, find_known_value(text, taken)]
     lists = [
         part
         for source in sources
@@ -257,7 +257,7 @@ def _explain_unseen(
     text: SourceText,
     owner: ast.expr,
     method: ast.Attribute,
-    given: ast.expr,
+    taken: ast.expr,
     unseen: re.Match[str],
 ) -> Explanation:
     """Return in which rows a label does not occur that an encoder gets."""
@@ -275,7 +275,7 @@ def _explain_unseen(
         elif call.args:
             fixes += _suggest_whole(own, call)
     message = (
-        f"`{text.line_of(given)}` holds {labels}, which does not occur where `{name}`"
+        f"`{text.line_of(taken)}` holds {labels}, which does not occur where `{name}`"
         f" was fitted{where}"
     )
     return Explanation(message, related, tuple(fixes))

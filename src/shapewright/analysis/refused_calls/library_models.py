@@ -66,14 +66,14 @@ def _explain_heads(program: Program, words: str) -> Explanation | None:
                 get_called_name(call)
             ):
                 continue
-            given = {word.arg: word.value for word in call.keywords if word.arg}
+            settings = {word.arg: word.value for word in call.keywords if word.arg}
             wide = [
                 name
-                for name, value in given.items()
+                for name, value in settings.items()
                 if name in HEADS_OF and _evaluate(text, value) == width
             ]
-            few = [name for name in given if NAMED_HEADS.search(name)]
-            if not wide or (few and _evaluate(text, given[few[0]]) != heads):
+            few = [name for name in settings if NAMED_HEADS.search(name)]
+            if not wide or (few and _evaluate(text, settings[few[0]]) != heads):
                 continue
             name = few[0] if few else HEADS_OF[wide[0]]
             default = "" if few else ", the default"
@@ -84,11 +84,11 @@ def _explain_heads(program: Program, words: str) -> Explanation | None:
             fixes: tuple[Fix, ...] = ()
             fitting = _find_heads(width, heads)
             if few and fitting:
-                edit = Edit(text.span(given[name]), str(fitting))
+                edit = Edit(text.span(settings[name]), str(fitting))
                 fixes = (Fix("fits", f"`{name}={fitting}`", (edit,)),)
             elif fitting:
                 fixes = (with_keyword(text, call, f"{name}={fitting}"),)
-            where = Related(text.span(given[wide[0]]), "the width is given here")
+            where = Related(text.span(settings[wide[0]]), "the width is given here")
             return Explanation(message, (where,), fixes)
     return None
 

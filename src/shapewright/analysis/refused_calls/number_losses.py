@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -27,7 +28,7 @@ OF_NUMBERS = re.compile(
 )
 TAKES_NUMBER = ("item", "tolist", "numpy")
 """Methods that give a number or an array for a tensor."""
-SUMS = ("sum", "mean", "stack", "fsum", "values", "list", "max", "min")
+SUMS = operators_with("reduces_dims") | {"values", "list"}
 """Functions whose result is made of the items of their argument."""
 MOST_DEEP = 6
 MOST_PLACES = 3
