@@ -26,7 +26,7 @@ from shapewright.program.syntax_nodes import (
 OF_NUMBERS = re.compile(
     r"'(float|int|numpy\.\w+|float64|float32)' object has no attribute 'backward'"
 )
-TAKES_NUMBER = ("item", "tolist", "numpy")
+TAKES_NUMBER = operators_with("returns_python_value")
 """Methods that give a number or an array for a tensor."""
 SUMS = operators_with("reduces_dims") | {"values", "list"}
 """Functions whose result is made of the items of their argument."""

@@ -78,8 +78,8 @@ def _find_cell_refusal(engine: Engine, args: Any) -> Exception | None:
 
 def _find_sparse_refusal(engine: Engine, args: Any, kwargs: Any) -> Exception | None:
     """Return torch's error for an entry outside of the size of a sparse tensor."""
-    arguments = dict(zip(("indices", "values", "size"), args, strict=False)) | kwargs
-    index, sizes = arguments.get("indices"), arguments.get("size")
+    index = args[0] if args else kwargs.get("indices")
+    sizes = args[2] if len(args) > 2 else kwargs.get("size")
     if not _is_known(engine, index) or not isinstance(sizes, tuple | list):
         return None
     with torch._C.DisableTorchFunction(), torch.no_grad():
