@@ -79,14 +79,27 @@ def test_other_counts_are_of_no_loader(counts: str) -> None:
     assert explain(find_refused_metric, text, at, LENGTHS + counts) is None
 
 
-def test_a_class_of_one_sample_has_no_edit_of_data() -> None:
-    text = "counts = [40, 1]\na, b = train_test_split(x, stratify=y)\n"
+@pytest.mark.parametrize(
+    ("call", "new"),
+    [
+        ("train_test_split(x, y, stratify=y)",
+         "train_test_split(x[kept], y[kept], stratify=y[kept])"),
+        ("train_test_split(rows, test_size=0.2, stratify=d.y)",
+         "train_test_split(rows[kept], test_size=0.2, stratify=d.y[kept])"),
+        ("train_test_split(range(9), stratify=y)", ""),
+    ],
+)  # fmt: skip
+def test_a_class_of_one_sample_is_left_out(call: str, new: str) -> None:
+    text = f"counts = np.array([40, 1])\na, b = {call}\n"
     words = "`ValueError`: The least populated class in y has only 1 member, which is"
-    at = "train_test_split(x, stratify=y)"
-    cause = explain(find_refused_metric, text, at, words)
+    cause = explain(find_refused_metric, text, call, words)
     assert cause is not None
-    assert "`y` has a class of one sample" in cause.message
-    assert cause.fixes == ()
+    assert "y` has a class of one sample" in cause.message
+    assert len(cause.fixes) == bool(new)
+    if new:
+        mended = mend(text, cause.fixes[0].edits)
+        assert "\nkept = np.bincount(" in mended
+        assert mended.endswith(f"a, b = {new}\n")
 
 
 UNFITTED = (

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.assigned_values import find_known_value
@@ -159,13 +160,31 @@ def _explain_single(program: Program, finding: Finding) -> Explanation:
     """Return that a class of one sample cannot be in both parts of a split."""
     members = MEMBERS.search(finding.words)
     labels = "the labels"
+    fixes: tuple[Fix, ...] = ()
     for text, call in program.iter_calls(finding):
         for word in call.keywords:
-            if word.arg == "stratify":
+            if word.arg == "stratify" and not fixes:
                 labels = f"`{text.written(word.value)}`"
+                fixes = tuple(_suggest_kept_classes(text, call, word.value))
     which = f": class {members[1]}" if members is not None else ""
     message = (
         f"`stratify` puts samples of each class into both parts, and {labels} has a"
         f" class of one sample{which}"
     )
-    return Explanation(message, (), ())  # other counts would be other data
+    return Explanation(message, (), fixes)  # other counts would be other data
+
+
+def _suggest_kept_classes(
+    text: SourceText, call: ast.Call, labels: ast.expr
+) -> Iterator[Fix]:
+    """Suggest to leave classes of one sample out of a split of arrays."""
+    names = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+    parts = [*call.args, labels]
+    is_plain = all(isinstance(part, ast.Name | ast.Attribute) for part in parts)
+    if not is_plain or not call.args or "np" not in names or "kept" in names:
+        return
+    written = text.written(labels)
+    new = f"kept = np.bincount({written})[{written}] >= 2"
+    edits = [write_before(text, text.statement_of(call), new)]
+    edits += [Edit(text.span(part).end, "[kept]") for part in parts]
+    yield Fix("fits", f"`{new}`, by which the arrays are indexed", tuple(edits))
