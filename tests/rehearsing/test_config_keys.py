@@ -55,3 +55,55 @@ def test_the_nearest_key_is_read(head: str, read: str, key: str, new: str) -> No
 )
 def test_only_one_key_is_near(key: str, keys: list[str], nearest: str) -> None:
     assert find_nearest(key, keys) == nearest
+
+
+PARSER = """\
+parser.add_argument("--learning-rate", "-r", type=float)
+parser.add_argument("--size", dest="batch_size")
+args = parser.parse_args()
+rate = {}
+"""
+DATA = """\
+@dataclass
+class Config:
+    learning_rate: float = 0.1
+    seed: int = 3
+
+rate = {}
+"""
+NESTED = """\
+settings = {{"optim": {{"learning_rate": 0.1, "name": "sgd"}}, "seed": 3}}
+def build(c):
+    return {}
+build(settings["optim"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "words", "new"),
+    [
+        (PARSER, "args.lr", "'Namespace' object has no attribute 'lr'",
+         "args.learning_rate"),
+        (PARSER, "args.bs", "'Namespace' object has no attribute 'bs'",
+         "args.batch_size"),
+        (PARSER, "args.momentum", "'Namespace' object has no attribute 'momentum'", ""),
+        (DATA, "cfg.lr", "'Config' object has no attribute 'lr'", "cfg.learning_rate"),
+        (DATA.replace("@dataclass", "@other"), "cfg.lr",
+         "'Config' object has no attribute 'lr'", ""),
+        (NESTED, 'c["lr"]', "'lr'", 'c["learning_rate"]'),
+        (NESTED, 'settings["optim"]["lr"]', "'lr'",
+         'settings["optim"]["learning_rate"]'),
+        (NESTED, 'c["sed"]', "'sed'", ""),
+        (NESTED, 'other["lr"]', "'lr'", ""),
+    ],
+)  # fmt: skip
+def test_settings_of_other_kinds(text: str, read: str, words: str, new: str) -> None:
+    whole = text.format(read)
+    kind = "AttributeError" if "attribute" in words else "KeyError"
+    cause = explain(find_config_key, whole, read, f"`{kind}`: {words}")
+    if not new:
+        assert cause is None
+        return
+    assert cause is not None
+    assert ": it has `learning_rate`" in cause.message
+    assert mend(whole, cause.fixes[0].edits) == text.format(new)

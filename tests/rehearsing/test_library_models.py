@@ -106,6 +106,7 @@ ONE = "`ValueError`: You must specify exactly one of input_ids or inputs_embeds"
         ("T5ForConditionalGeneration", "model(input_ids=src)", "labels=tgt)"),
         ("BartForConditionalGeneration", "model(src, attention_mask=m)", "labels=tgt)"),
         ("MarianMTModel", 'model(input_ids=b["input_ids"])', 'labels=b["labels"])'),
+        ("T5ForConditionalGeneration", 'model(b["input_ids"])', 'labels=b["labels"])'),
         ("T5Model", "model(input_ids=src)", "decoder_input_ids=tgt)"),
     ],
 )

@@ -141,6 +141,8 @@ def suggest_all_rows(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     place = program.node(op.span)
+    if place is not None and UNLIKE in failure.torch_message:
+        yield from _suggest_whole_range(*place, op)
     if unmet is None or unmet.code != BROADCAST_MISMATCH or place is None:
         return
     text, node = place
@@ -165,6 +167,29 @@ def suggest_all_rows(program: Program, failure: Failure) -> Iterator[Fix]:
     function = where[0].written(where[1].func)
     new = f"{function}({', '.join([count, *words])})"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(items[0]), new),))
+
+
+UNLIKE = "indexing tensors could not be broadcast together"
+
+
+def _suggest_whole_range(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
+    """Suggest `range(len(actions))` for a range of Python or NumPy of other length."""
+    if not _is_pair(node) or len(op.inputs) != 2:
+        return
+    scores, chosen = op.inputs
+    items = node.slice.elts  # type: ignore[attr-defined]
+    rows = items[0]
+    if isinstance(rows, ast.Call) and get_called_name(rows) == "list" and rows.args:
+        rows = rows.args[0]
+    is_range = get_called_name(rows) in ("range", "arange")
+    if not is_range or len(rows.args) != 1 or len(items) != 2:
+        return
+    if len(chosen.shape) == 1 and chosen.shape == scores.shape[:1]:
+        new = f"len({text.written(items[1])})"
+        shown = f"{text.written(rows.func)}({new})"
+        yield Fix(
+            "fits", f"`{join_lines(shown)}`", (Edit(text.span(rows.args[0]), new),)
+        )
 
 
 def _is_pair(node: ast.AST) -> bool:

@@ -265,7 +265,8 @@ def _explain_one_sequence(program: Program, finding: Finding) -> Explanation | N
             f"`{written}` is a `{built[0]}`, which has a decoder, and gets nothing for"
             f" it: `{word}`, the tokens that are to follow from the input"
         )
-        target = _find_target(text, call, words.get("input_ids"))
+        ids = words.get("input_ids") or next(iter(call.args), None)
+        target = _find_target(text, call, ids)
         fixes = (with_keyword(text, call, f"{word}={target}"),) if target else ()
         return Explanation(message, (), fixes)
     return None
