@@ -167,7 +167,7 @@ def _find_cut(scene: HazardContext, fact: Fact) -> Op | None:
         if name in MAKING_ZEROS:
             return op if op.span is not None and op.outputs[0].numel > 1 else None
         if name in MULTIPLYING:
-            masks = [fact for fact in op.inputs[1:] if _holds_zeros(scene, fact)]
+            masks = [fact for fact in op.inputs[1:] if _has_zeros(scene, fact)]
             is_masked = bool(masks) and op.span is not None
             return op if is_masked and not is_part else None
         if name not in KEEPING_ZEROS or _is_chosen_by_mask(scene.call(op)):
@@ -177,7 +177,7 @@ def _find_cut(scene: HazardContext, fact: Fact) -> Op | None:
     return None
 
 
-def _holds_zeros(scene: HazardContext, fact: Fact) -> bool:
+def _has_zeros(scene: HazardContext, fact: Fact) -> bool:
     """Return whether elements of a factor are set to 0, as those of a mask are."""
     for user in scene.users.get(fact.tensor, ()):
         value = dict(user.op.arguments).get("2")
