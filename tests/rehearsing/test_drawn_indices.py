@@ -163,3 +163,35 @@ def test_tokens_that_are_sampled_beyond_the_table_are_told(tmp_path: Path) -> No
     assert "`ids` is drawn from 0 to 11, one of 12 columns" in found.message
     assert rehearsed(tmp_path, SAMPLING.replace("ROWS", "12")).findings == ()
     assert rehearsed(tmp_path, SAMPLING.replace("ROWS", "13")).findings == ()
+
+
+GRAPH = """\
+import torch
+
+edges = torch.tensor([[{first}, 1], [1, 2], [2, {last}]]).t()
+n = 3
+weights = torch.ones(edges.shape[1])
+adjacency = {made}
+net = torch.nn.Linear(4, 2)
+torch.sparse.mm(adjacency, net(torch.randn(n, 4))).sum().backward()
+"""
+MADE = [
+    "torch.sparse_coo_tensor(edges, weights, (n, n))",
+    "torch.sparse_coo_tensor(edges, weights, size=[n, n]).coalesce()",
+]
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_nodes_of_a_sparse_tensor_count_from_0(tmp_path: Path, made: str) -> None:
+    text = GRAPH.format(first=1, last=3, made=made)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "index-out-of-range"
+    assert "of size (3, 3) has indices 0 to 2 in dim 1" in finding.message
+    new = made.replace("edges", "edges - 1", 1).removesuffix(".coalesce()")
+    assert finding.fixes[0].message == f"`{new}`"
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_nodes_within_a_sparse_tensor_are_right(tmp_path: Path, made: str) -> None:
+    text = GRAPH.format(first=0, last=1, made=made)
+    assert not rehearsed(tmp_path, text).findings

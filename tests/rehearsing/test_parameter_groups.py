@@ -141,3 +141,53 @@ def test_the_group_that_was_added_is_shown(tmp_path: Path) -> None:
 def test_what_is_meant_stays_as_it_is(tmp_path: Path, name: str) -> None:
     findings = rehearsed(tmp_path, PROGRAM.format(lines=RIGHT[name])).findings
     assert all(finding.severity != "error" for finding in findings), findings
+
+
+GROUPS = """\
+import torch
+from torch.optim.lr_scheduler import CyclicLR, LambdaLR, MultiplicativeLR, OneCycleLR
+
+body, head = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(
+    [{{"params": body.parameters()}}, {{"params": head.parameters(), "lr": 0.01}}],
+    lr=0.1, momentum=0.9,
+)
+
+def rise(step):
+    return min(1.0, (step + 1) / 3)
+{more}
+schedule = {schedule}
+for _ in range(4):
+    head(body(torch.randn(2, 4))).sum().backward()
+    optimizer.step()
+    schedule.step()
+"""
+FALL = "\ndef fall(step):\n    return 0.9 ** step\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "schedule", "fix"),
+    [
+        ("", "LambdaLR(optimizer, lr_lambda=[rise])", "`[rise] * 2`"),
+        (FALL, "LambdaLR(optimizer, [rise])", "`[rise, fall]`"),
+        ("", "MultiplicativeLR(optimizer, [lambda k: 0.9])", "`[lambda k: 0.9] * 2`"),
+        ("", "OneCycleLR(optimizer, max_lr=[0.1], total_steps=9)", "`[0.1] * 2`"),
+    ],
+)
+def test_each_group_has_its_rate(
+    tmp_path: Path, more: str, schedule: str, fix: str
+) -> None:
+    text = GROUPS.format(more=more, schedule=schedule)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert "`optimizer` has 2 groups of parameters, and" in finding.message
+    assert finding.fixes[0].message == fix
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(
+    "schedule", ["LambdaLR(optimizer, rise)", "LambdaLR(optimizer, [rise, rise])"]
+)
+def test_one_function_is_for_all_groups(tmp_path: Path, schedule: str) -> None:
+    text = GROUPS.format(more="", schedule=schedule)
+    errors = [f for f in rehearsed(tmp_path, text).findings if f.severity == "error"]
+    assert not errors

@@ -8,6 +8,7 @@ import pytest
 
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Report
+from tests.rehearsing.library_errors import mend
 from tests.rehearsing.rehearsed import rehearsed
 
 ITEMS = """\
@@ -251,3 +252,60 @@ def test_several_images_are_not_one(image: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("image", ["photos[0].permute(1, 2, 0)", "grey[0]"])
 def test_an_image_is_shown(image: str, tmp_path: Path) -> None:
     assert rehearsed(tmp_path, SHOWN.replace("IMAGE", image)).findings == ()
+
+
+WRITTEN = {
+    "a name": (
+        "def load(k):\n    image = images[k]\n    image -= mean\n    return image",
+        "image = image - mean",
+    ),
+    "a product": (
+        "def load(k):\n    image = images[k]\n    image *= 1 / 255\n    return image",
+        "image = image * (1 / 255)",
+    ),
+    "a division": (
+        "def load(k):\n    image = images[k]\n    image /= 255.0\n    return image",
+        "image = image / 255.0",
+    ),
+    "an attribute": (
+        "class Data:\n    def __init__(self):\n        self.images = images.copy()\n"
+        "        self.images -= mean\nload = lambda k: Data().images[k]",
+        "self.images = self.images - mean",
+    ),
+    "for a caller": (
+        "def turn(image):\n    image -= mean\n"
+        "def load(k):\n    image = images[k]\n    turn(image)\n    return image",
+        "",
+    ),
+    "a part": (
+        "def load(k):\n    image = images[k]\n    image[0] -= mean\n    return image",
+        "",
+    ),
+}
+WHOLE = """\
+import numpy as np
+import torch
+
+images, mean = np.ones((4, 3, 8, 8), dtype=np.uint8), np.full((8, 8), 0.5)
+{}
+torch.nn.Conv2d(3, 2, 3)(torch.from_numpy(load(1)).float()[None])
+"""
+
+
+@pytest.mark.parametrize(("text", "new"), WRITTEN.values(), ids=WRITTEN)
+def test_whole_numbers_hold_no_floats(tmp_path: Path, text: str, new: str) -> None:
+    whole = WHOLE.format(text)
+    finding = rehearsed(tmp_path, whole).findings[-1]
+    assert "is uint8, and" in finding.message
+    assert len(finding.fixes) == bool(new)
+    if new:
+        assert finding.fixes[0].checked
+        assert new in mend(whole, finding.fixes[0].edits)
+
+
+def test_arithmetic_in_place_of_floats_is_right(tmp_path: Path) -> None:
+    text = WHOLE.format(
+        "def load(k):\n    image = images[k].astype(np.float32)\n    image -= mean\n"
+        "    return image"
+    )
+    assert not rehearsed(tmp_path, text).findings

@@ -1,4 +1,5 @@
-"""Gradients that torch refuses: of a complex loss, by what a loss does not use."""
+"""Gradients that torch refuses: of a complex loss, by what a loss does not use; flags
+of what was computed."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shapewright.findings.finding import Finding
 from tests.rehearsing.rehearsed import rehearsed
 
 SPECTRA = """\
@@ -112,3 +114,74 @@ def test_used_parameters_are_quiet(tmp_path: Path) -> None:
     more = " + spread.pow(2).mean()"
     report = rehearsed(tmp_path, HEADS.format(more=more, step="p -= 0.1 * g"))
     assert not any(f.severity == "error" for f in report.findings)
+
+
+TEACHER = """\
+import torch
+from torch import nn
+
+student, teacher = nn.Linear(8, 4), nn.Linear(8, 4)
+optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+for step in range(4):
+    x = torch.randn(4, 8)
+    {}
+    loss = (student(x) - wanted).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def list_found(folder: Path, text: str) -> list[Finding]:
+    """Return the findings of a program."""
+    return list(rehearsed(folder, text).findings)
+
+
+@pytest.mark.parametrize(
+    ("lines", "named", "fix"),
+    [
+        (("wanted = teacher(x)", "wanted.requires_grad = False"), "`wanted` was",
+         "`wanted = wanted.detach()`"),
+        (("wanted = teacher(x)", "wanted.requires_grad_(False)"), "`detach()` gives",
+         "`wanted = wanted.detach()`"),
+        (("wanted = teacher(x).requires_grad_(False)",), "`teacher(x)` was",
+         "`teacher(x).detach()`"),
+        (("wanted = teacher(x)", "for t in [wanted]: t.requires_grad = False"),
+         "`t` was", "`t.detach_()`"),
+    ],
+)  # fmt: skip
+def test_the_flag_of_what_was_computed_is_not_set(
+    tmp_path: Path, lines: tuple[str, ...], named: str, fix: str
+) -> None:
+    (only,) = list_found(tmp_path, TEACHER.format("\n    ".join(lines)))
+    assert named in only.message
+    assert only.fixes[0].message == fix
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("with torch.no_grad(): wanted = teacher(x)", "wanted.requires_grad = False"),
+        ("wanted = teacher(x).detach()", "wanted.requires_grad_(False)"),
+    ],
+)
+def test_the_flag_of_what_has_no_graph_may_be_set(
+    tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    assert list_found(tmp_path, TEACHER.format("\n    ".join(lines))) == []
+
+
+def test_a_gradient_is_kept_without_the_flag(tmp_path: Path) -> None:
+    text = """\
+import torch
+from torch import nn
+
+net, head = nn.Linear(8, 4), nn.Linear(4, 1)
+h = torch.relu(net(torch.randn(4, 8)))
+h.requires_grad = True
+head(h).sum().backward()
+print(h.grad.abs())
+"""
+    (only,) = list_found(tmp_path, text)
+    assert "`retain_grad()` keeps its gradient" in only.message
+    assert only.fixes[0].message == "`h.retain_grad()`"

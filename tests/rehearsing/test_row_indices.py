@@ -107,3 +107,63 @@ def test_columns_of_all_rows_are_found(name: str, tmp_path: Path) -> None:
 def test_what_is_meant_is_quiet(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.format(loss=RIGHT[name]))
     assert "index-of-all-rows" not in [each.code for each in report.findings]
+
+
+PAIRS = """\
+import torch
+from torch import nn
+
+n, classes = 16, 4
+net = nn.Linear(6, classes)
+rows = torch.arange(n)
+
+class Picker:
+    def __init__(self):
+        self.rows = torch.arange(n, device="cpu")
+
+    def pick(self, scores, chosen):
+        return scores[self.rows, chosen]
+
+scores = net(torch.randn(2 * n, 6))
+chosen = torch.randint(0, classes, (2 * n,))
+few = torch.randint(0, classes, (n // 2,))
+picked = {}
+picked.sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("picked", "fix"),
+    [
+        ("scores[rows, chosen]", "`torch.arange(len(chosen))`"),
+        ("scores[torch.arange(n), chosen]", "`torch.arange(len(chosen))`"),
+        ("scores.log_softmax(1)[rows, chosen]", "`torch.arange(len(chosen))`"),
+        ("scores[range(n), chosen]", "`range(len(chosen))`"),
+        ("scores[list(range(n)), chosen]", "`range(len(chosen))`"),
+        ("Picker().pick(scores, chosen)", '`torch.arange(len(chosen), device="cpu")`'),
+    ],
+)
+def test_there_is_a_row_for_each_choice(tmp_path: Path, picked: str, fix: str) -> None:
+    (finding,) = rehearsed(tmp_path, PAIRS.format(picked)).findings
+    assert "cannot line up" in finding.message or "range" in fix
+    assert [each.message for each in finding.fixes] == [fix]
+
+
+def test_rows_and_choices_are_not_crossed(tmp_path: Path) -> None:
+    text = PAIRS.format("scores[torch.arange(2 * n), few]")
+    for finding in rehearsed(tmp_path, text).findings:
+        for fix in finding.fixes:
+            assert "None" not in fix.message
+            assert "arange(1)" not in fix.message
+
+
+@pytest.mark.parametrize(
+    "picked",
+    [
+        "scores[torch.arange(2 * n), chosen]",
+        "scores[rows[:, None], torch.arange(3)]",
+        "scores[rows, few[:1]]",
+    ],
+)
+def test_indices_that_line_up_are_right(tmp_path: Path, picked: str) -> None:
+    assert not rehearsed(tmp_path, PAIRS.format(picked)).findings

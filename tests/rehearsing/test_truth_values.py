@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
+from tests.rehearsing.library_errors import explain, mend
 from tests.rehearsing.rehearsed import rehearsed
 
 PROGRAM = """\
@@ -140,3 +142,34 @@ def test_what_is_no_choice_has_no_edit(lines: str, tmp_path: Path) -> None:
 def test_a_truth_value_of_one_element_is_quiet(lines: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, PROGRAM.format(lines=indent(lines)))
     assert not any("truth value" in f.message for f in report.findings)
+
+
+OF_SERIES = (
+    "`ValueError`: The truth value of a Series is ambiguous. Use a.empty, a.item"
+)
+OF_ARRAY = "`ValueError`: The truth value of an array with more than one element is"
+
+
+@pytest.mark.parametrize("words", [OF_SERIES, OF_ARRAY])
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("risky = t['a'] > 5 or t['b'] < 3", "(t['a'] > 5) | (t['b'] < 3)"),
+        ("rows = t[t.a > 5 and t.b.isin(few)]", "t[(t.a > 5) & t.b.isin(few)]"),
+        ("rows = t[not t.a.isna()]", "t[~t.a.isna()]"),
+        ("good = 0 < t.a < 5", "(0 < t.a) & (t.a < 5)"),
+        ("good = t.a > 5 and not t.b > 3", "(t.a > 5) & ~(t.b > 3)"),
+        ("if t.a > 5:\n    pass", ""),
+        ("good = few is None or t.a > 5", ""),
+        ("good = t.a > 5 or 'x' in few", ""),
+    ],
+)
+def test_columns_are_joined_by_element(words: str, text: str, new: str) -> None:
+    at = text.partition("\n")[0].split(" = ")[-1].removeprefix("if ").rstrip(":")
+    at = at.removeprefix("t[").removesuffix("]") if text.startswith("rows") else at
+    cause = explain(find_ambiguous_truth, text, at, words)
+    assert cause is not None
+    assert "takes one truth value, and" in cause.message
+    assert len(cause.fixes) == bool(new)
+    if new:
+        assert new in mend(text, cause.fixes[0].edits)

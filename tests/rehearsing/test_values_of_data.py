@@ -285,3 +285,58 @@ def test_tensors_of_all_batches_that_broadcast(tmp_path: Path) -> None:
 def test_nothing_is_said_of_tensors_of_one_shape(tmp_path: Path) -> None:
     text = HEAD + METRICS.format("[:, 0]", "", TENSORS + "e = (t - p).abs().mean()")
     assert list_codes(tmp_path, text) == []
+
+
+MASKED = """
+features = torch.tensor(table).float()
+model = nn.Linear(5, 4)
+optimizer = torch.optim.Adam(model.parameters())
+keep = torch.ones(20, 4)
+{0}
+for x, y in DataLoader(TensorDataset(features, labels), 20, shuffle=True):
+    p = model(x).softmax(-1)
+    {1}
+    loss = nn.functional.nll_loss(model(x).log_softmax(-1), y) - 0.1 * entropy.mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+SOME = "keep[::3, 2] = 0.0"
+
+
+@pytest.mark.parametrize(
+    ("mask", "line"),
+    [
+        (SOME, "p = p * keep; entropy = -(p * torch.log(p)).sum(-1)"),
+        (SOME, "p = p * keep; p = p / p.sum(-1, keepdim=True); entropy = -p.log()"),
+        (SOME, "p = p * keep; entropy = -(p * p.log()).nan_to_num()"),
+        (SOME, "p = p * keep; e = -p.log(); entropy = torch.where(keep > 0, e, 0 * e)"),
+    ],
+)
+def test_logarithms_of_masked_probabilities(
+    mask: str, line: str, tmp_path: Path
+) -> None:
+    text = HEAD + MASKED.format(mask, line.replace("; ", "\n    "))
+    findings = [f for f in rehearsed(tmp_path, text).findings if "log" in f.code]
+    assert [finding.code for finding in findings] == ["log-of-zero"]
+    assert "in backward NaN" in findings[0].message
+    assert "clamp(min=1e-10)" in findings[0].fixes[0].message
+
+
+@pytest.mark.parametrize(
+    ("mask", "line"),
+    [
+        ("", "p = p * keep; entropy = -(p * torch.log(p)).sum(-1)"),
+        (SOME, "p = p * keep; entropy = -(p * torch.log(p + 1e-8)).sum(-1)"),
+        (SOME, "p = p * keep; entropy = -(p * p.clamp_min(1e-8).log()).sum(-1)"),
+        (SOME, "p = p * keep; entropy = -torch.special.xlogy(p, p).sum(-1)"),
+        (SOME, "entropy = -(p * p.log() * keep).sum(-1)"),
+        (SOME, "p = (p * keep).sum(-1); entropy = -p.log()"),
+        (SOME, "p = (p * keep)[keep > 0]; entropy = -(p * p.log())"),
+    ],
+)
+def test_limited_or_chosen_probabilities_are_right(
+    mask: str, line: str, tmp_path: Path
+) -> None:
+    text = HEAD + MASKED.format(mask, line.replace("; ", "\n    "))
+    assert "log-of-zero" not in list_codes(tmp_path, text)

@@ -11,6 +11,7 @@ from shapewright.analysis.batch_values import (
     find_unread_values,
     find_whole_batch,
 )
+from shapewright.analysis.config_keys import find_config_key
 from shapewright.analysis.json_values import find_unwritten_tensor
 from shapewright.analysis.late_attributes import (
     find_late_attribute,
@@ -40,9 +41,11 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
     find_dropped_batches,
     find_empty_data_set,
 )
+from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
+from shapewright.analysis.refused_calls.library_models import find_library_model
 from shapewright.analysis.refused_calls.library_outputs import (
     find_halved_model,
     find_missing_output,
@@ -50,7 +53,9 @@ from shapewright.analysis.refused_calls.library_outputs import (
     find_state_as_model,
     find_uncalled_state,
 )
+from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
@@ -61,6 +66,7 @@ from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
 from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
 from shapewright.analysis.refused_calls.registered_names import find_registered_name
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
@@ -105,6 +111,12 @@ FINDERS: tuple[FindCause, ...] = (
 
 SOLE: tuple[FindCause, ...] = (
     find_refused_array,
+    find_number_loss,
+    find_refused_metric,
+    find_fitted_step,
+    find_unwritten_file,
+    find_library_model,
+    find_config_key,
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,

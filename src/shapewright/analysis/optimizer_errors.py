@@ -27,6 +27,11 @@ LAYERS = frozenset({"Linear", "LSTM", "GRU", "Conv2d", "Transformer", "Embedding
 NO_ITERABLE = re.compile(r"'(\w+)' object is not iterable")
 OF_MODULES = "can only optimize Tensors, but one of the params is torch.nn.modules"
 NO_METRIC = re.compile(r"step\(\) missing 1 required positional argument: 'metrics'")
+OF_GROUPS = (
+    re.compile(r"Expected (?P<groups>\d+) lr_lambdas, but got (?P<count>\d+)"),
+    re.compile(r"expected (?P<groups>\d+) values for \w+, got (?P<count>\d+)"),
+    re.compile(r"has (?P<count>\d+) values, param_groups has (?P<groups>\d+)"),
+)
 NO_MOMENTUM = "must support momentum or beta1 with `cycle_momentum`"
 YAML_TEXT = re.compile(r"^\s*[\w-]+:\s+((\d+)([eE][-+]?\d+))\s*$")
 """A line of YAML 1.1 whose number is a text, since it has no decimal point."""
@@ -50,6 +55,11 @@ def find_optimizer_cause(program: Program, finding: Finding) -> Explanation | No
         return _explain_module(program, text, node, messages)
     if NO_METRIC.search(messages):
         return _explain_metric(text, node)
+    for pattern in OF_GROUPS:
+        counts = pattern.search(messages)
+        if counts is not None:
+            groups, count = int(counts["groups"]), int(counts["count"])
+            return _explain_groups(text, node, groups, count)
     if NO_MOMENTUM in messages:
         return _explain_cycled_momentum(program, text, node)
     if "unscale_() has already been called" in messages:
@@ -145,6 +155,51 @@ def _find_flag(text: SourceText, value: ast.expr) -> ast.Constant | None:
         if parameter.arg == value.id and isinstance(default, ast.Constant):
             return default if default.value is True else None
     return None
+
+
+# -- a value for each group ------------------------------------------------------------
+
+
+def _explain_groups(
+    text: SourceText, node: ast.AST, groups: int, count: int
+) -> Explanation | None:
+    """Explain a schedule that is given fewer values than there are groups."""
+    if not isinstance(node, ast.Call):
+        return None
+    optimizer = text.written(node.args[0]) if node.args else "the optimizer"
+    values = [*node.args[1:], *(word.value for word in node.keywords)]
+    lists = [
+        part
+        for part in values
+        if isinstance(part, ast.List | ast.Tuple) and len(part.elts) == count
+    ]
+    message = (
+        f"`{optimizer}` has {groups} groups of parameters, and"
+        f" `{get_called_name(node)}` is given {count}: it takes one for each group"
+    )
+    fixes = []
+    for part in lists[:1]:
+        others = list(_iter_unused_functions(text)) if groups == count + 1 else []
+        own = [text.written(item) for item in part.elts]
+        if len(others) == 1 and all(
+            isinstance(item, ast.Name) and text.functions(item.id) for item in part.elts
+        ):
+            new = "[" + ", ".join([*own, others[0]]) + "]"
+            fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(part), new),)))
+        if count == 1:
+            new = f"[{own[0]}] * {groups}"
+            fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(part), new),)))
+    return Explanation(message, (), tuple(fixes))
+
+
+def _iter_unused_functions(text: SourceText) -> Iterator[str]:
+    """Yield the functions of a file that take a step and that nothing names."""
+    reads = {node.id for node in text.nodes if isinstance(node, ast.Name)}
+    for node in text.nodes:
+        if isinstance(node, ast.FunctionDef) and node.name not in reads:
+            is_method = isinstance(text.parent(node), ast.ClassDef)
+            if len(node.args.args) == 1 and not is_method:
+                yield node.name
 
 
 # -- a momentum that is cycled ---------------------------------------------------------

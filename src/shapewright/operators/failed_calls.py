@@ -110,6 +110,7 @@ OF_HISTORY = (
     "returned an invalid gradient at index",
     "returned an incorrect number of gradients",
     "returned a gradient different than None",
+    "can only change requires_grad flags of leaf",
 )
 """Parts of torch's messages about a call that autograd refuses for its history."""
 

@@ -31,6 +31,7 @@ from shapewright.findings.codes import (
     LEAF_WRITTEN,
     SAVED_TENSOR_WRITTEN,
     SHAPE_MISMATCH,
+    TORCH_ERROR,
 )
 from shapewright.findings.finding import Related
 from shapewright.operators.failed_calls import Failure
@@ -41,6 +42,7 @@ SECOND = "backward through the graph a second time"
 WRITTEN = "modified by an inplace operation"
 VIEW_WRITTEN = "is a view and is being modified inplace"
 FROZEN = "differentiated Tensors does not require grad"
+FLAG = "can only change requires_grad flags of leaf"
 UNUSED = "appears to not have been used in the graph"
 CUT = ("does not require grad and does not have a grad_fn", "does not require grad")
 LEAVES = (
@@ -58,7 +60,8 @@ class Cause:
     `two-losses`, `written`, `step` (an optimizer wrote), `cut`, `frozen`, `leaf`,
     `view` (a write to a view that autograd cannot follow), `function` (the program's
     own `backward` returns a gradient that does not fit), `unused` (what a loss is
-    differentiated by is no part of it).
+    differentiated by is no part of it), `flag` (the flag of a tensor that was computed
+    is set).
     `fact` is the tensor, `maker` and `user` the calls on both sides of it, `other` the
     earlier backward pass or the call that wrote or cut. `names` are the program's
     expressions for the tensor.
@@ -92,6 +95,8 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
     if RETURNED.search(message):
         return None
     history = History(program)
+    if FLAG in message:
+        return _explain_flag(history, op, "detach()" in message)
     if UNUSED in message:
         return _explain_unused(history, op, message)
     if SECOND in message:
@@ -370,6 +375,40 @@ def _count_losses(program: Program, op: Op) -> int:
     call = text_and_call[1] if text_and_call is not None else None
     first = call.args[0] if call is not None and call.args else None
     return len(first.elts) if isinstance(first, ast.Tuple | ast.List) else 1
+
+
+# -- the flag of a tensor that was computed --------------------------------------------
+
+
+def _explain_flag(history: History, op: Op, is_off: bool) -> Cause | None:
+    """Explain `h.requires_grad = False` of a tensor with a graph."""
+    program = history.program
+    text_and_node = program.node(op.span)
+    if text_and_node is None or not op.inputs:
+        return None
+    text, node = text_and_node
+    statement = text.statement_of(node)
+    for part in (node, *ast.walk(statement)):
+        if isinstance(part, ast.Attribute) and part.attr.startswith("requires_grad"):
+            name = text.line_of(part.value)
+            break
+    else:
+        return None
+    explanation = (
+        f"`{name}` was computed from what requires a gradient: `requires_grad` can only"
+        " be set of tensors that were not computed;"
+    )
+    explanation += (
+        " `detach()` gives one without the graph"
+        if is_off
+        else " it has the flag already, and `retain_grad()` keeps its gradient"
+    )
+    maker = history.find_maker(op.inputs[0], op.index)
+    place = _make_place(maker, f"`{name}` is computed here") if maker else None
+    return Cause(
+        TORCH_ERROR, "flag", explanation, op, op.inputs[0], maker, names=(name,),
+        related=tuple(_drop_repeated([place])),
+    )  # fmt: skip
 
 
 # -- a leaf written in place ----------------------------------------------------------

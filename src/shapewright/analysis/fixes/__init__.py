@@ -108,6 +108,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
+    ("rows", index_edits.suggest_all_rows),  # all columns of all rows would be taken
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("dtype", suggest_floats_between),  # floats are no targets of a loss

@@ -19,8 +19,9 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import INDEX_OUT_OF_RANGE
+from shapewright.findings.codes import BROADCAST_MISMATCH, INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
@@ -129,6 +130,90 @@ def suggest_expanded_index(program: Program, failure: Failure) -> Iterator[Fix]:
             sides[along_dim] = "1"
         method = f".unsqueeze({first})" * added + f".expand({', '.join(sides)})"
         yield append_method(text_and_node[0], places[1][0], method)
+
+
+RANGES = operators_with("is_range_factory")
+
+
+def suggest_all_rows(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest a row for each action in `scores[torch.arange(n), actions]`, where the
+    tensor has as many rows as there are actions.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    place = program.node(op.span)
+    if place is not None and UNLIKE in failure.torch_message:
+        yield from _suggest_whole_range(*place, op)
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or place is None:
+        return
+    text, node = place
+    if unmet.got is None or unmet.got.argument != "index.0" or unmet.wanted is None:
+        return
+    items = node.slice.elts if _is_pair(node) else []  # type: ignore[union-attr]
+    at = int(unmet.wanted.argument.rpartition(".")[2])
+    rows = op.inputs[failure.arguments.index("index.0")]
+    maker = program.producers.get(rows.tensor)
+    where = program.call_at(maker.span) if maker is not None else None
+    if maker is None or where is None or at >= len(items):
+        return
+    is_range = maker.name.rpartition(".")[2] in RANGES
+    if (
+        not is_range
+        or len(where[1].args) != 1
+        or rows.shape[:1] != maker.outputs[0].shape
+    ):
+        return
+    words = [f"{word.arg}={where[0].written(word.value)}" for word in where[1].keywords]
+    count = f"len({text.written(items[at])})"
+    function = where[0].written(where[1].func)
+    new = f"{function}({', '.join([count, *words])})"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(items[0]), new),))
+
+
+UNLIKE = "indexing tensors could not be broadcast together"
+
+
+def _suggest_whole_range(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
+    """Suggest `range(len(actions))` for a range of Python or NumPy of other length."""
+    if not _is_pair(node) or len(op.inputs) != 2:
+        return
+    scores, chosen = op.inputs
+    items = node.slice.elts  # type: ignore[attr-defined]
+    rows = items[0]
+    if isinstance(rows, ast.Call) and get_called_name(rows) == "list" and rows.args:
+        rows = rows.args[0]
+    is_range = get_called_name(rows) in ("range", "arange")
+    if not is_range or len(rows.args) != 1 or len(items) != 2:
+        return
+    if len(chosen.shape) == 1 and chosen.shape == scores.shape[:1]:
+        new = f"len({text.written(items[1])})"
+        shown = f"{text.written(rows.func)}({new})"
+        yield Fix(
+            "fits", f"`{join_lines(shown)}`", (Edit(text.span(rows.args[0]), new),)
+        )
+
+
+def _is_pair(node: ast.AST) -> bool:
+    """Return whether a node is an index of several items."""
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple)
+
+
+def is_crossed(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether an edit would take every column of every row, where a range of
+    rows tells that one of each is meant.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    place = program.node(op.span)
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or place is None:
+        return False
+    if not _is_pair(place[1]):
+        return False
+    makers = [program.producers.get(fact.tensor) for fact in op.inputs[1:]]
+    if not any(m is not None and m.name.rpartition(".")[2] in RANGES for m in makers):
+        return False
+    return any(
+        edit.text.strip() == "1" or re.search(r"None|unsqueeze|view|reshape", edit.text)
+        for edit in fix.edits
+    )
 
 
 def _get_gathered_dim(node: ast.AST) -> int | None:

@@ -115,8 +115,10 @@ def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
         cut = None if values is not None else _find_cut(scene, call.op.inputs[0])
         if cut is not None and call.op.span is not None:
             seen.add(call.op.span)
-            if not _is_replaced(scene, call.op):
-                yield _report_cut(scene, call, cut)
+            of_mask = cut.name.rpartition(".")[2] in MULTIPLYING
+            trained = of_mask and call.op.inputs[0].requires_grad
+            if trained or not _is_replaced(scene, call.op):
+                yield _report_cut(scene, call, cut, trained)
             continue
         if values is None or not values.zeros or call.op.span is None:
             continue
@@ -149,16 +151,25 @@ def _find_values(scene: HazardContext, fact: Fact) -> DataValues | None:
 
 MAKING_ZEROS = frozenset({"relu", "poisson"})
 """Calls of whose results many elements are 0 exactly."""
+MULTIPLYING = frozenset({"*", "mul"})
+PARTS = operators_with("reads_by_index")
+"""Calls that may leave out what a mask has made 0."""
 
 
 def _find_cut(scene: HazardContext, fact: Fact) -> Op | None:
     """Return the call that made an element of a tensor 0 wherever it was below, or
     drew counts, or None.
     """
+    is_part = False
     for op in iter_first_makers(scene.program, fact, FARTHEST):
         name = op.name.rpartition(".")[2]
+        is_part |= name in PARTS
         if name in MAKING_ZEROS:
             return op if op.span is not None and op.outputs[0].numel > 1 else None
+        if name in MULTIPLYING:
+            masks = [fact for fact in op.inputs[1:] if _has_zeros(scene, fact)]
+            is_masked = bool(masks) and op.span is not None
+            return op if is_masked and not is_part else None
         if name not in KEEPING_ZEROS or _is_chosen_by_mask(scene.call(op)):
             return None
         if op.function.endswith("__rtruediv__"):
@@ -166,13 +177,31 @@ def _find_cut(scene: HazardContext, fact: Fact) -> Op | None:
     return None
 
 
-def _report_cut(scene: HazardContext, call: OperatorCall, cut: Op) -> Finding:
+def _has_zeros(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether elements of a factor are set to 0, as those of a mask are."""
+    for user in scene.users.get(fact.tensor, ()):
+        value = dict(user.op.arguments).get("2")
+        is_zero = type(value) in (int, float) and value == 0
+        if user.name == "[]=" and is_zero and user.op.inputs[0].tensor == fact.tensor:
+            return True
+    return False
+
+
+def _report_cut(
+    scene: HazardContext, call: OperatorCall, cut: Op, trained: bool
+) -> Finding:
+    """Report a logarithm of what a call made 0; `trained`: it has a gradient there."""
     name = scene.words(call.op)[0]
+    many = "many" if cut.name.rpartition(".")[2] in MAKING_ZEROS else "some"
     message = (
-        f"many elements of {name} are 0 by {scene.operation(cut)}, and their"
+        f"{many} elements of {name} are 0 by {scene.operation(cut)}, and their"
         " logarithm is minus infinity"
     )
+    if trained:
+        message += ": in backward NaN, even where the values are replaced"
     why = "what is not above 0 becomes 0 here"
+    if many == "some":
+        why = "zeros are multiplied in here"
     return scene.finding(LOG_OF_ZERO, call.op, message, (cut, why))
 
 

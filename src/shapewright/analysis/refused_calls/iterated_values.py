@@ -116,9 +116,14 @@ def _is_change(text: SourceText, node: ast.AST, name: str) -> bool:
 
 def _explain_method(program: Program, finding: Finding) -> Explanation | None:
     """Return that iterators have no method `next` since Python 3."""
-    for text, call in program.iter_calls(finding):
-        if get_called_name(call) != "next" or not isinstance(call.func, ast.Attribute):
+    place = program.node(finding.span)
+    statement = place[0].statement_of(place[1]) if place is not None else None
+    for call in ast.walk(statement) if statement is not None else ():
+        if get_called_name(call) != "next" or not isinstance(call, ast.Call):
             continue
+        if place is None or not isinstance(call.func, ast.Attribute):
+            continue
+        text = place[0]
         new = f"next({text.written(call.func.value)})"
         message = "iterators have no method `next` since Python 3: it is a function"
         fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))

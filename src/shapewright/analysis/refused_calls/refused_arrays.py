@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.fixes.common_mistakes import SIGNS
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
@@ -24,6 +25,9 @@ NEGATIVE = "stride in the given numpy array is negative"
 SPARSE = re.compile(r"sparse (?:array|matrix) length is ambiguous")
 NO_IMAGE = re.compile(r"Cannot handle this data type: \(1, 1, (\d+)\)")
 NOT_SHOWN = re.compile(r"Invalid shape \(([\d, ]+)\) for image data")
+NO_CAST = re.compile(
+    r"Cannot cast ufunc '(\w+)' output from dtype\('\w+'\) to dtype\('(\w+)'\)"
+)
 CHANNELS = 4
 """The most channels that an image of PIL has."""
 MAKING = re.compile(r"(from_numpy|(as_)?tensor|asarray)$")
@@ -45,6 +49,9 @@ def find_refused_array(program: Program, finding: Finding) -> Explanation | None
     text, node = place
     if SPARSE.search(words):
         return _explain_sparse_length(text, node)
+    cast = NO_CAST.search(words)
+    if cast is not None:
+        return _explain_cast(text, node, cast[2])
     refused = NO_IMAGE.search(words)
     if refused is not None and int(refused[1]) > CHANNELS:
         return _explain_first_channels(text, node, int(refused[1]))
@@ -356,3 +363,48 @@ def _find_conversion(value: ast.expr) -> ast.Attribute | None:
             return value.func
         value = value.func.value
     return None
+
+
+# -- arithmetic in place ---------------------------------------------------------------
+
+
+def _explain_cast(text: SourceText, node: ast.AST, dtype: str) -> Explanation | None:
+    """Explain `image -= MEAN` of whole numbers, which cannot hold the result."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.AugAssign):
+        return None
+    sign = SIGNS.get(type(statement.op))
+    target, value = statement.target, text.written(statement.value)
+    if sign is None:
+        return None
+    name = text.line_of(target)
+    message = (
+        f"`{name}` is {dtype}, and `{sign}=` would write floats into it; out of place"
+        f" `{name} {sign} ...` gives a new array of floats"
+    )
+    fixes: tuple[Fix, ...] = ()
+    if isinstance(statement.value, ast.BinOp | ast.IfExp | ast.BoolOp | ast.Compare):
+        value = f"({value})"
+    if get_dotted_name(target) and _is_read_later(text, statement):
+        new = f"{text.written(target)} = {text.written(target)} {sign} {value}"
+        edit = Edit(text.span(statement), new)
+        fixes = (Fix("fits", f"`{join_lines(new)}`", (edit,)),)
+    return Explanation(message, (), fixes)
+
+
+def _is_read_later(text: SourceText, statement: ast.AugAssign) -> bool:
+    """Return whether a name is read below a statement of its function: what was done in
+    place for a caller would be lost out of place.
+    """
+    target = statement.target
+    if not isinstance(target, ast.Name):
+        return True  # an attribute
+    scope = text.around(statement, *FUNCTIONS)
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == target.id
+        and isinstance(node.ctx, ast.Load)
+        and node.lineno > statement.lineno
+        and text.around(node, *FUNCTIONS) is scope
+        for node in text.nodes
+    )

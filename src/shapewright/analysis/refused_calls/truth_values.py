@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,14 @@ AMBIGUOUS = (
     "Boolean value of Tensor with more than one value",
     "bool value of Tensor with more than one value",
 )
+OF_TABLE = re.compile(r"The truth value of (?:a|an) (Series|DataFrame|array)")
+"""What pandas and NumPy say; edits with functions of torch are not for them."""
+OF_ELEMENTS = frozenset({
+    "isna", "notna", "isnull", "notnull", "isin", "between", "contains", "startswith",
+    "endswith", "duplicated", "isnan", "isfinite", "isinf", "logical_not", "eq", "ne",
+    "gt", "ge", "lt", "le",
+})  # fmt: skip
+"""Methods and functions whose result has a truth value for each element."""
 OPERATORS = {ast.And: "&", ast.Or: "|"}
 PRIMARY = ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant
 LONGEST = 88
@@ -31,6 +40,9 @@ ASKING = ast.If | ast.While | ast.IfExp | ast.Assert
 
 def find_ambiguous_truth(program: Program, finding: Finding) -> Explanation | None:
     """Return that a tensor of several elements has no one truth value, or None."""
+    of_table = OF_TABLE.search(finding.words)
+    if of_table is not None:
+        return _explain_table(program, finding, of_table[1])
     if not any(words in finding.words for words in AMBIGUOUS):
         return None
     place = _find_condition(program, finding)
@@ -51,6 +63,44 @@ def find_ambiguous_truth(program: Program, finding: Finding) -> Explanation | No
     message = f"{what} takes one truth value, and `{shown}`"
     message += size or " compares tensors of several elements"
     return Explanation(message, (), tuple(_iter_fixes(text, node, test)))
+
+
+def _explain_table(program: Program, finding: Finding, kind: str) -> Explanation | None:
+    """Return that a Series or an array of several elements has no one truth value."""
+    place = _find_condition(program, finding)
+    if place is None:
+        return None
+    text, node = place
+    test = _find_test(text, node)
+    if isinstance(test, ast.BoolOp) and node is test:
+        node = test.values[0]
+    what = _name_asker(text, node, test)
+    called = "an array" if kind == "array" else f"a {kind}"
+    message = f"{what} takes one truth value, and `{text.line_of(node)}` is {called}"
+    message += ", with one for each element"
+    parent = text.parent(test)
+    is_asked = isinstance(parent, ASKING) and parent.test is test
+    fixes: list[Fix] = []
+    if not is_asked and _is_of_elements(test):
+        new = _write_condition(text, test)
+        fixes = [Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(test), new),))]
+    return Explanation(message, (), tuple(fixes))
+
+
+def _is_of_elements(node: ast.expr) -> bool:
+    """Return whether a condition is made of what has a truth value for each element."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(_is_of_elements, node.values))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
+        return _is_of_elements(node.operand)
+    if isinstance(node, ast.Compare):
+        single = ast.Is | ast.IsNot | ast.In | ast.NotIn
+        return not any(isinstance(op, single) for op in node.ops)
+    if isinstance(node, ast.Call):
+        return get_called_name(node) in OF_ELEMENTS
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.BitAnd | ast.BitOr)
+    return isinstance(node, ast.Subscript | ast.Name)
 
 
 def _find_condition(
@@ -287,7 +337,8 @@ def _write_condition(text: SourceText, test: ast.expr) -> str:
 def _write_in_brackets(text: SourceText, node: ast.expr) -> str:
     """Return a part of a condition, in brackets where it is not a single word."""
     written = _write_condition(text, node)
-    return written if isinstance(node, PRIMARY) else f"({written})"
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return written if isinstance(node, PRIMARY) or is_not else f"({written})"
 
 
 def _is_comparison(node: ast.expr) -> bool:

@@ -26,7 +26,9 @@ PACKED = operators_with("is_recurrent")
 """Functions that read as many rows of packed steps as the batch sizes add up to."""
 CELL = "lstm_cell"
 """A function that crashes the process if a state does not have two dims."""
-RANGED = ALONG | PACKED | {CELL} | operators_with("has_index_bounds")
+SPARSE = "sparse_coo_tensor"
+"""A function that leaves it to later calls to read its indices."""
+RANGED = ALONG | PACKED | {CELL, SPARSE} | operators_with("has_index_bounds")
 _ranged: dict[Any, bool] = {}
 
 
@@ -52,6 +54,8 @@ def _find_refusal(
         return _find_cell_refusal(engine, args)
     if name in PACKED:
         return _find_packed_refusal(engine, args)
+    if name == SPARSE:
+        return _find_sparse_refusal(engine, args, kwargs)
     for index, size, dim, negative in _iter_indices(engine, name, args, kwargs):
         loss = kwargs if name in ("cross_entropy", "nll_loss") else None
         low, high = _find_extremes(engine, index, loss)
@@ -69,6 +73,26 @@ def _find_cell_refusal(engine: Engine, args: Any) -> Exception | None:
         if rank != 2:
             text = f"Expected the states of lstm_cell to be 2D, got {rank}D tensors"
             return RuntimeError(text)
+    return None
+
+
+def _find_sparse_refusal(engine: Engine, args: Any, kwargs: Any) -> Exception | None:
+    """Return torch's error for an entry outside of the size of a sparse tensor."""
+    index = args[0] if args else kwargs.get("indices")
+    sizes = args[2] if len(args) > 2 else kwargs.get("size")
+    if not _is_known(engine, index) or not isinstance(sizes, tuple | list):
+        return None
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        rows = engine.value_of(index).tolist()
+    if index.dim() != 2 or len(rows) > len(sizes):
+        return None
+    for dim, (row, size) in enumerate(zip(rows, sizes, strict=False)):
+        bad = max(row) if max(row) >= size else min(row)
+        if type(size) is int and not 0 <= bad < size:
+            return RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {size} but"
+                f" found index {bad}"
+            )
     return None
 
 

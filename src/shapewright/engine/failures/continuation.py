@@ -273,7 +273,7 @@ def _substitute_result(
         repairs = repairs or list(islice(search, 1))
         if repairs:
             out, guessed = _choose_repair(engine, repairs)
-        elif of_history and first == "backward":
+        elif of_history and first in ("backward", "requires_grad"):
             out = None
         elif of_history and tensors and _is_in_place(first, kwargs):
             out = tensors[0]

@@ -244,6 +244,15 @@ OF_SHAPES = re.compile(
     r"|^multi_class must be in|^Invalid shape \([\d, ]+\) for image data"
 )
 """What libraries say of an array's shape, which rests on no value."""
+OF_STEPS = re.compile(
+    r"^'(?:float|int|Tensor|ndarray|Series|DataFrame)' object has no attribute"
+    r"|^X has \d+ features|instance is not fitted yet|^Cannot cast ufunc"
+    r"|^cannot write mode \w+ as|^The truth value of|^Target is multi"
+    r"|^Expected \d+ lr_lambdas"
+)
+"""What is said of the kind of a value, of the program's steps, or of their order, which
+rests on no number either.
+"""
 
 
 def _find_doubtful_stand_in(engine: Engine) -> str:
@@ -310,7 +319,9 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         code_, message = TORCH_ERROR, first or kind
     else:
         code_, message = PROGRAM_ERROR, f"`{kind}`: {first}" if first else f"`{kind}`"
-        if engine.rests and not OF_SHAPES.search(first):
+        of_value = not (OF_SHAPES.search(first) or OF_STEPS.search(first))
+        of_value &= not getattr(error, "of_folder", False)  # whatever its name
+        if engine.rests and of_value:
             severity = "note"
             message += "; this rests on a value that was assumed"
         doubtful = _find_doubtful_stand_in(engine)

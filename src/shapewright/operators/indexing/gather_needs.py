@@ -8,6 +8,7 @@ from typing import Any
 
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
+    INDEX_OUT_OF_RANGE,
     NOT_CONTIGUOUS,
     NOT_POSITIVE,
     REPEAT_COUNTS,
@@ -114,6 +115,31 @@ def _of_scatter(
     if wrong is not None:
         return wrong
     return out_of_range("index", index, input.shape[at], name, at, "indices")
+
+
+@needs("torch.sparse_coo_tensor")
+def sparse_coo_tensor(
+    indices: Any = None, values: Any = None, size: Any = None, **options: Any
+) -> Unmet | None:
+    """Check that each entry lies within the size."""
+    entries = getattr(indices, "values", None)
+    if not is_tensor(indices) or entries is None or not isinstance(size, tuple | list):
+        return None
+    count = indices.shape[-1]
+    for dim, most in enumerate(size[: indices.shape[0]]):
+        row = entries[dim * count : (dim + 1) * count]
+        bad = max(row) if max(row) >= most else min(row)
+        if not 0 <= bad < most:
+            return Unmet(
+                INDEX_OUT_OF_RANGE,
+                f"{{op}} of size {text(size)} has indices 0 to {most - 1} in dim {dim},"
+                f" but {{indices}} {text(indices.shape)} holds {bad}",
+                Place("indices"),
+                has=bad,
+                needs=most,
+                grants=(Grant("indices", Made(indices.shape, indices.dtype)),),
+            )
+    return None
 
 
 @needs("torch.take_along_dim")

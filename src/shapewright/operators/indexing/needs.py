@@ -87,9 +87,28 @@ def _of_items(self: Meta, index: Any) -> Unmet | None:
         pair for entry in zip(names, items, strict=True) for pair in _picked(*entry)
     ]
     wrong = broadcast(wide) if len(wide) > 1 else None
+    wrong = _with_all_rows(self, items, wrong) if wrong is not None else None
     by_name = dict(zip(names, items, strict=True))
     masks = [pair for pair in wide if by_name[pair[0]].dtype in MASKS]
     return _with_masks(wrong, masks) if wrong is not None and masks else wrong
+
+
+def _with_all_rows(self: Meta, items: tuple[Any, ...], wrong: Unmet) -> Unmet:
+    """Grant as many indices of rows as the tensor has, where another index has an entry
+    for each of them.
+    """
+    if wrong.got is None or wrong.wanted is None or not is_tensor(items[0]):
+        return wrong
+    rows, other = items[0], wrong.got.argument
+    if wrong.wanted.argument != "index.0" or wrong.has != self.shape[0]:
+        return wrong
+    if rows.dtype in MASKS or len(rows.shape) != 1 or self.shape[0] == rows.shape[0]:
+        return wrong
+    return replace(
+        wrong, got=Place("index.0", 0), wanted=Place(other, 0), has=wrong.needs,
+        needs=wrong.has, grants=(Grant("index.0", Made(self.shape[:1], rows.dtype)),),
+        guessed=False,
+    )  # fmt: skip
 
 
 def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:

@@ -190,7 +190,9 @@ class Layer:
             if keeps and not self.is_there(over) and origin is not None:
                 self.fill(origin, over)
         else:
-            raise self.missing(file)
+            error = self.missing(file)
+            error.of_folder = True  # type: ignore[attr-defined]
+            raise error
         return over
 
     def fill(self, origin: str, over: str) -> None:

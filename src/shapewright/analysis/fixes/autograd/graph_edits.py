@@ -26,6 +26,7 @@ from shapewright.analysis.fixes.autograd.early_graphs import (
     suggest_new_sum,
 )
 from shapewright.analysis.fixes.autograd.inplace_writes import (
+    suggest_for_flag,
     suggest_for_leaf,
     suggest_without_flag,
 )
@@ -77,6 +78,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "cut": suggest_uncut_graph,
         "frozen": suggest_training,
         "leaf": suggest_for_leaf,
+        "flag": suggest_for_flag,
         "not-required": suggest_requiring,
         "function": suggest_fitting_gradient,
         "unused": suggest_unused_parameters,

@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.statements import wrap_in_no_grad
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import collect_names
 from shapewright.record.ops import Op
 
 
@@ -38,6 +39,54 @@ def suggest_for_leaf(history: History, cause: Cause) -> Iterator[Fix]:
     if edit is not None and statement is not None:
         shown = join_lines(statement[0].written(statement[1]))
         yield Fix("fits", f"`with torch.no_grad():` around `{shown}`", (edit,))
+
+
+def suggest_for_flag(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `h = h.detach()` for `h.requires_grad = False` of what was computed, and
+    `h.retain_grad()` where the flag was to be set.
+    """
+    place = history.find_text(cause.failing.span)
+    if place is None:
+        return
+    text, statement = place
+    for node in ast.walk(statement):
+        call = text.parent(node)
+        if not isinstance(node, ast.Attribute):
+            continue
+        if isinstance(statement, ast.Assign) and node is statement.targets[0]:
+            value: ast.expr | None = statement.value
+        elif node.attr == "requires_grad_" and isinstance(call, ast.Call):
+            values = [*call.args, *(word.value for word in call.keywords)]
+            value = values[0] if values else ast.Constant(True)
+        else:
+            continue
+        if not isinstance(value, ast.Constant) or type(value.value) is not bool:
+            return
+        is_whole = isinstance(statement, ast.Assign) and node is statement.targets[0]
+        is_whole |= isinstance(statement, ast.Expr) and statement.value is call
+        whole = call if isinstance(call, ast.expr) and not is_whole else statement
+        new = _write_without_flag(text, node, value.value, is_whole)
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(whole), new),))
+        return
+
+
+def _write_without_flag(
+    text: SourceText, node: ast.Attribute, required: bool, is_whole: bool
+) -> str:
+    """Return what stands for a flag of a tensor that was computed."""
+    owner = text.written(node.value)
+    if not is_whole:
+        return owner if required else f"{owner}.detach()"
+    if required:
+        return f"{owner}.retain_grad()"
+    loops = [
+        outer
+        for outer in text.outwards(node)
+        if isinstance(outer, ast.For) and owner in collect_names(outer.target)
+    ]
+    if loops or not isinstance(node.value, ast.Name | ast.Attribute):
+        return f"{owner}.detach_()"  # another value of the name would be lost
+    return f"{owner} = {owner}.detach()"
 
 
 def _list_writes(program: Program, cause: Cause) -> list[Op]:

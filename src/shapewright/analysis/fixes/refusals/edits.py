@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from math import prod
 
-from shapewright.analysis.fixes.index_edits import MOST_MORE
+from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_emptied_setting,
@@ -54,7 +54,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     code = failure.unmet.code if failure.unmet is not None else ""
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
         return True
-    if _is_each_with_each(program, failure, fix):
+    if _is_each_with_each(program, failure, fix) or is_crossed(program, failure, fix):
         return True
     if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
         return True
