@@ -123,10 +123,11 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
     ]
     if repairs and _is_of_gradient(program, failure):
         op = program.trace.ops[failure.op]
-        (tensor, gradient), (one, other) = find_tensor_names(program, op), op.inputs
+        (tensor, gradient), (first, second) = find_tensor_names(program, op), op.inputs
         return SHAPE_MISMATCH, (
-            f"{get_operation(program, op)} gets {gradient} {format_shape(other)} as the"
-            f" gradient of {tensor} {format_shape(one)}: the two have to have one shape"
+            f"{get_operation(program, op)} gets {gradient} {format_shape(second)} as"
+            f" the gradient of {tensor} {format_shape(first)}: the two have to have one"
+            " shape"
         )
     for repair in repairs:
         if repair.kind in CODES:

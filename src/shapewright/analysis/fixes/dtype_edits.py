@@ -93,11 +93,11 @@ def suggest_cast_of_floats(program: Program, failure: Failure) -> Iterator[Fix]:
         if all(dtype in INDICES for dtype in others):
             continue
         condition = f"{text.written(owner)}.is_floating_point()"
-        given = next((w.value for w in call.keywords if w.arg == "dtype"), None)
-        given = call.args[1] if given is None and len(call.args) == 2 else given
-        if given is not None:
-            new = f"{text.written(given)} if {condition} else None"
-            edit = Edit(text.span(given), new)
+        wanted = next((w.value for w in call.keywords if w.arg == "dtype"), None)
+        wanted = call.args[1] if wanted is None and len(call.args) == 2 else wanted
+        if wanted is not None:
+            new = f"{text.written(wanted)} if {condition} else None"
+            edit = Edit(text.span(wanted), new)
         else:
             new = f"{text.written(call)} if {condition} else {text.written(owner)}"
             edit = Edit(text.span(call), f"({new})")

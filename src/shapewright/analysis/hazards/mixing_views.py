@@ -115,22 +115,22 @@ def _collect_read_sizes(
 ) -> dict[str, int]:
     """Return the names of a function that hold sizes of a tensor, with their dims."""
     function = text.around(call, ast.FunctionDef)
-    found: dict[str, int] = {}
+    dims: dict[str, int] = {}
     nodes = ast.walk(function) if function is not None else ()
     assigned = [node for node in nodes if isinstance(node, ast.Assign)]
     for node in sorted(assigned, key=lambda node: node.lineno):
         if node.lineno >= call.lineno:
             break
         if tensor in {ast.unparse(target) for target in node.targets}:
-            found.clear()  # another tensor from here on
+            dims.clear()  # another tensor from here on
         if ast.unparse(node.value) not in (f"{tensor}.shape", f"{tensor}.size()"):
             continue
         for target in node.targets:
             names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
             if any(isinstance(name, ast.Starred) for name in names):
                 continue
-            found.update({ast.unparse(name): at for at, name in enumerate(names)})
-    return found
+            dims.update({ast.unparse(name): at for at, name in enumerate(names)})
+    return dims
 
 
 def _is_swapped(block: RegroupedDims) -> bool:

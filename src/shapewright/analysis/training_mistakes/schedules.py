@@ -56,7 +56,7 @@ def find_schedules_in_other_units(scene: RehearsalContext) -> Iterator[Finding]:
     parts = list(scene.observations("planned-part"))
     sequences = {met.place for met in parts}
     stepped: dict[Place, tuple[Moment, tuple[Moment, ...]]] = {}
-    story = _inline_single_turns(scene.rehearsal.story)
+    story = _flatten_single_turns(scene.rehearsal.story)
     for moment, loops in _iter_schedules(story, ()):
         place = moment.file, moment.line
         stepped.setdefault(place, (moment, loops))
@@ -103,19 +103,19 @@ def _find_steps_without_training(
         yield from _find_steps_without_training(scene, event)
 
 
-def _inline_single_turns(moment: Moment) -> Moment:
+def _flatten_single_turns(moment: Moment) -> Moment:
     """Return a moment with the events of loops over one thing, such as a list with the
     only scheduler, as its own.
     """
     events: list[Moment] = []
     for event in moment.inner:
-        inlined = _inline_single_turns(event)
-        kinds = {part.kind for part in inlined.inner}
+        flat = _flatten_single_turns(event)
+        kinds = {part.kind for part in flat.inner}
         is_single = event.kind == "loop" and event.total == 1
         if is_single and not kinds & {"loop", "batches"}:
-            events += inlined.inner
+            events += flat.inner
         else:
-            events.append(inlined)
+            events.append(flat)
     return replace(moment, inner=tuple(events))
 
 
