@@ -228,7 +228,7 @@ MISTAKES = {
     ),
     "a dim as a constant": (
         DISTILLED.format(settings="DIM = 2", parameters="t=1", dim="DIM", handed=""),
-        "`DIM = 1`",
+        "`DIM = -1`",
     ),
     "another field": (
         HEADS.format(
