@@ -85,6 +85,84 @@ def find_kept_states(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
+def find_states_of_objects(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `self.best = model.state_dict()`, alone or in a dict, below a condition,
+    which another method saves or loads after the class has trained on.
+    """
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            owner = text.around(node, ast.ClassDef)
+            if not isinstance(node, ast.Assign) or owner is None:
+                continue
+            kept = get_dotted_name(node.targets[0])
+            state = _find_state(node.value)
+            condition = text.around(node, ast.If)
+            if state is None or not kept.startswith("self."):
+                continue
+            if not isinstance(condition, ast.If) or not _is_comparing(condition.test):
+                continue
+            use = _find_later_use(text, owner, node, kept)
+            calls = {get_called_name(part) for part in ast.walk(owner)}
+            if use is None or not calls & {"step", "backward"}:
+                continue
+            if _is_copied_later(owner, kept):
+                continue
+            yield build_finding(
+                STATE_NOT_COPIED,
+                f"this state of `{text.written(_get_owner(state))}` is no copy: the"
+                " steps that follow change it too, so that it is not of the best model",
+                text.span(state),
+                (text.span(use), "it is read here, and is what the model has"),
+            )
+
+
+def _find_state(value: ast.expr) -> ast.Call | None:
+    """Return `model.state_dict()`, alone or as a value of a dict."""
+    parts = value.values if isinstance(value, ast.Dict) else [value]
+    for part in parts:
+        if isinstance(part, ast.Call) and _is_state(part):
+            return part
+    return None
+
+
+def _is_comparing(test: ast.expr) -> bool:
+    """Return whether a condition compares, as with the best result so far."""
+    return any(isinstance(part, ast.Compare) for part in ast.walk(test))
+
+
+def _find_later_use(
+    text: SourceText, owner: ast.AST, node: ast.Assign, kept: str
+) -> ast.Call | None:
+    """Return the call in another method that saves or loads what is kept, or None; also
+    where the method that keeps it saves it at once.
+    """
+    own = text.around(node, *FUNCTIONS)
+    use = None
+    for call in ast.walk(owner):
+        if not isinstance(call, ast.Call) or get_called_name(call) not in USES:
+            continue
+        if not any(kept in ast.unparse(argument) for argument in call.args):
+            continue
+        if text.around(call, *FUNCTIONS) is own:
+            return None
+        use = use or call
+    return use
+
+
+def _is_copied_later(owner: ast.AST, kept: str) -> bool:
+    """Return whether a class copies what it keeps in a statement of its own."""
+    return any(
+        isinstance(call, ast.Call)
+        and get_called_name(call) in ("deepcopy", "clone", "copy")
+        and kept in ast.unparse(call)
+        for call in ast.walk(owner)
+    )
+
+
+USES = frozenset({"save", "load_state_dict"})
+"""Functions that read a state."""
+
+
 def _is_state(node: ast.expr) -> bool:
     """Return whether an expression is `model.state_dict()`."""
     return (

@@ -19,6 +19,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.kept_weights import (
     find_kept_states,
     find_kept_weights,
+    find_states_of_objects,
 )
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
@@ -376,6 +377,6 @@ def find_changed_states(scene: RehearsalContext) -> Iterator[Finding]:
                 "it is loaded here, and is what the model has already",
             ),
         )
-    for finding in find_kept_states(scene):
+    for finding in (*find_kept_states(scene), *find_states_of_objects(scene)):
         if (finding.file, finding.line) not in met_lines:
             yield finding
