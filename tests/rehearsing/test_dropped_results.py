@@ -129,7 +129,7 @@ def test_a_name_that_gets_another_value_at_once_is_told(
     body, edit = OVERWRITTEN[name]
     (finding,) = rehearsed(tmp_path, SCRIPT.format(body=indent(body, "    "))).findings
     assert finding.code == "result-dropped"
-    assert "gets another value at line" in finding.message
+    assert "gets another value here" in finding.message
     assert [fix.message for fix in finding.fixes] == [edit]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -100,22 +101,25 @@ def _find_overwritten_results(scene: HazardContext) -> Iterator[Finding]:
         if place is None or pair is None:
             continue
         seen.add(span)
-        first, second = pair
+        (first, second), text = pair, place[0]
         name = ast.unparse(first.targets[0])
         message = (
-            f"`{name}` gets another value at line {second.lineno}, and nothing reads"
-            f" what `{place[0].line_of(first.value)}` gives"
+            f"`{name}` gets another value here, and nothing has read what"
+            f" `{text.line_of(first.value)}` gave at line {first.lineno}"
         )
-        yield scene.finding(RESULT_DROPPED, call.op, message)
+        finding = scene.finding(RESULT_DROPPED, call.op, message)
+        yield replace(finding, span=text.span(second))
 
 
 def find_overwriting(
     text: SourceText, node: ast.AST
 ) -> tuple[ast.Assign, ast.Assign] | None:
     """Return the statement that gives a name to the value of a node and the next one,
-    if that gives the name to another value without reading it.
+    if that gives the name to another value without reading it. The node may be the next
+    statement, too.
     """
-    first = text.parent(node)
+    first = _find_statement_before(text, node) or text.parent(node)
+    node = first.value if isinstance(first, ast.Assign) else node
     block = text.parent(first) if first is not None else None
     if not isinstance(first, ast.Assign) or first.value is not node:
         return None
@@ -142,6 +146,18 @@ def find_overwriting(
     if ast.unparse(first.value) == ast.unparse(second.value):
         return None  # as in a warm-up
     return first, second
+
+
+def _find_statement_before(text: SourceText, node: ast.AST) -> ast.Assign | None:
+    """Return the assignment right above another one, in the same block."""
+    if not isinstance(node, ast.Assign):
+        return None
+    block = text.parent(node)
+    for statements in (getattr(block, "body", []), getattr(block, "orelse", [])):
+        if isinstance(statements, list) and node in statements[1:]:
+            before = statements[statements.index(node) - 1]
+            return before if isinstance(before, ast.Assign) else None
+    return None
 
 
 def _is_of_module(scene: HazardContext, call: OperatorCall) -> bool:
