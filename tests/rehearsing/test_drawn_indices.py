@@ -195,3 +195,24 @@ def test_nodes_of_a_sparse_tensor_count_from_0(tmp_path: Path, made: str) -> Non
 def test_nodes_within_a_sparse_tensor_are_right(tmp_path: Path, made: str) -> None:
     text = GRAPH.format(first=0, last=1, made=made)
     assert not rehearsed(tmp_path, text).findings
+
+
+EMPTY = """\
+import torch
+
+edges = torch.empty(2, 0, dtype=torch.long)
+adjacency = torch.sparse_coo_tensor(edges, {weights}, (3, 3))
+torch.sparse.mm(adjacency, torch.randn(3, 4))
+"""
+
+
+@pytest.mark.parametrize("weights", ["torch.ones(0)", "torch.rand(0)"])
+def test_a_sparse_tensor_without_entries_is_right(weights: str, tmp_path: Path) -> None:
+    assert not rehearsed(tmp_path, EMPTY.format(weights=weights)).findings
+
+
+def test_a_sparse_tensor_without_known_weights_is_checked(tmp_path: Path) -> None:
+    text = GRAPH.format(first=1, last=3, made=MADE[0])
+    text = text.replace("torch.ones(edges.shape[1])", "torch.rand(3)")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "index-out-of-range"

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.autograd_errors import find_cause
+from shapewright.analysis.autograd_errors.custom_functions import (
+    describe_given_gradient,
+)
 from shapewright.analysis.causes import find_argument, trace_size_origin
 from shapewright.analysis.collated_lists import explain_collated_list
 from shapewright.analysis.einops_errors import name_letters
@@ -121,14 +124,9 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
         for repair in failure.repairs
         if repair.kind != "values" or _is_of_index(failure)
     ]
-    if repairs and _is_of_gradient(program, failure):
-        op = program.trace.ops[failure.op]
-        (tensor, gradient), (first, second) = find_tensor_names(program, op), op.inputs
-        return SHAPE_MISMATCH, (
-            f"{get_operation(program, op)} gets {gradient} {format_shape(second)} as"
-            f" the gradient of {tensor} {format_shape(first)}: the two have to have one"
-            " shape"
-        )
+    of_gradient = describe_given_gradient(program, program.trace.ops[failure.op])
+    if repairs and of_gradient:
+        return SHAPE_MISMATCH, of_gradient
     for repair in repairs:
         if repair.kind in CODES:
             return CODES[repair.kind], _describe_repair(program, failure, repair)
@@ -138,13 +136,6 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
     if repairs:
         return SHAPE_MISMATCH, _describe_repair(program, failure, repairs[0])
     return TORCH_ERROR, _get_first_line(failure.torch_message) or failure.error
-
-
-def _is_of_gradient(program: Program, failure: Failure) -> bool:
-    """Return whether a backward pass is given a gradient of another shape."""
-    op = program.trace.ops[failure.op]
-    is_backward = op.name.endswith(".backward") and len(op.inputs) == 2
-    return is_backward and op.inputs[0].shape != op.inputs[1].shape
 
 
 def _is_of_index(failure: Failure) -> bool:

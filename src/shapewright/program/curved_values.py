@@ -42,17 +42,9 @@ def iter_curved_values(text: SourceText) -> Iterator[CurvedValue]:
         else:
             continue
         if argument is not None:
-            name = _find_name(text, node)
+            name = find_assigned_name(text, node)
             inner = _strip_conversions(argument)
             yield CurvedValue(node, kind, argument, inner, name)
-
-
-def describe_call(text: SourceText, call: ast.Call) -> CurvedValue:
-    """Return a call of another function as a curved value of its first argument."""
-    argument = call.args[0]
-    return CurvedValue(
-        call, get_called_name(call), argument, argument, _find_name(text, call)
-    )
 
 
 def _get_argument(call: ast.Call) -> ast.expr | None:
@@ -83,7 +75,7 @@ def _strip_conversions(node: ast.expr) -> ast.expr:
             return node
 
 
-def _find_name(text: SourceText, node: ast.expr) -> str:
+def find_assigned_name(text: SourceText, node: ast.expr) -> str:
     """Return the name that a value is assigned, perhaps as a number; else an empty
     string.
     """

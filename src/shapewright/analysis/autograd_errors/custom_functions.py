@@ -1,4 +1,6 @@
-"""What the `backward` of a program's own `autograd.Function` returns wrongly."""
+"""Gradients that do not fit: what the `backward` of a program's own
+`autograd.Function` returns, and what a backward pass is given.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_names,
+    get_operation,
+)
 from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
+from shapewright.record.ops import Op
 
 RETURNED = re.compile(
     r"[Ff]unction (?P<name>\w+)Backward\w* returned an? "
@@ -141,3 +148,18 @@ def _find_methods(
         if endings:
             return methods.get("forward"), endings[-1]
     return None, None
+
+
+def describe_given_gradient(program: Program, op: Op) -> str:
+    """Return that a backward pass is given a gradient of another shape than what it is
+    the gradient of; empty for any other call.
+    """
+    shapes = [format_shape(fact) for fact in op.inputs]
+    is_backward = op.name.endswith(".backward") and len(shapes) == 2
+    if not is_backward or shapes[0] == shapes[1]:
+        return ""
+    tensor, gradient = find_tensor_names(program, op)
+    return (
+        f"{get_operation(program, op)} gets {gradient} {shapes[1]} as the gradient of"
+        f" {tensor} {shapes[0]}: the two have to have one shape"
+    )

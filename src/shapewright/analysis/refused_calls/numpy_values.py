@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
@@ -35,9 +36,6 @@ DTYPES = frozenset({
     "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
     "bool", "complex64", "complex128", "bfloat16",
 })  # fmt: skip
-CASTS = {"float32": "float", "float64": "double", "int64": "long", "int32": "int",
-         "bool": "bool", "float16": "half"}  # fmt: skip
-"""Methods of a tensor that convert it."""
 
 
 def find_numpy_value(program: Program, finding: Finding) -> Explanation | None:

@@ -29,8 +29,7 @@ from shapewright.findings.codes import MEAN_OF_MEANS
 from shapewright.findings.finding import Finding
 from shapewright.program.curved_values import (
     CURVES,
-    CurvedValue,
-    describe_call,
+    find_assigned_name,
     iter_curved_values,
 )
 from shapewright.program.source_text import SourceText, find_defining
@@ -77,7 +76,7 @@ def find_curved_means(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             if curved.kind == "sqrt" and _is_root_trained(scene):
                 continue
-            average = _find_average(scene, text, curved)
+            average = _find_average(scene, text, curved.node, curved.name)
             if average is None:
                 continue
             name, of_mean, larger = CURVES[curved.kind]
@@ -105,7 +104,7 @@ def find_means_of_measures(scene: RehearsalContext) -> Iterator[Finding]:
                 word.arg == "average" and _is_samples(word) for word in call.keywords
             ):
                 continue
-            average = _find_average(scene, text, describe_call(text, call))
+            average = _find_average(scene, text, call, find_assigned_name(text, call))
             if average is None:
                 continue
             yield build_finding(
@@ -167,11 +166,13 @@ def _is_root_trained(scene: RehearsalContext) -> bool:
 
 
 def _find_average(
-    scene: RehearsalContext, text: SourceText, curved: CurvedValue
+    scene: RehearsalContext, text: SourceText, value: ast.expr, name: str
 ) -> _Average | None:
-    """Return where a value is averaged over batches, by the program or its logger."""
-    names = {curved.name} - {""}
-    function = text.around(curved.node, *FUNCTIONS, ast.Module)
+    """Return where a value, or its name if it has one, is averaged over batches, by the
+    program or its logger.
+    """
+    names = {name} - {""}
+    function = text.around(value, *FUNCTIONS, ast.Module)
     inside = list(ast.walk(function)) if function is not None else []
     for statement in inside:
         if not isinstance(statement, ast.stmt):
@@ -180,20 +181,20 @@ def _find_average(
         loop = text.around(statement, *LOOPS)
         if added is None or not isinstance(loop, ast.For):
             continue
-        if _has_value(added, curved, names) and not _is_once(scene, text, loop):
+        if _has_value(added, value, names) and not _is_once(scene, text, loop):
             place = _find_division(text, loop, total, is_list)
             if place is not None:
                 return _Average(place, _describe_mean(total))
     parts: ast.ListComp | ast.GeneratorExp | None
-    parts = text.around(curved.node, ast.ListComp, ast.GeneratorExp)  # type: ignore[assignment]
-    if parts is not None and _has_value(parts.elt, curved, names):
+    parts = text.around(value, ast.ListComp, ast.GeneratorExp)  # type: ignore[assignment]
+    if parts is not None and _has_value(parts.elt, value, names):
         return _find_mean_of_parts(text, parts, inside)
     for call in inside:
         if not isinstance(call, ast.Call):
             continue
         for at, argument in enumerate(call.args):
-            values = argument.values if isinstance(argument, ast.Dict) else [argument]
-            if any(_has_value(value, curved, names) for value in values):
+            entries = argument.values if isinstance(argument, ast.Dict) else [argument]
+            if any(_has_value(part, value, names) for part in entries):
                 average = _find_average_of_call(text, call, at)
                 if average is not None:
                     return average
@@ -228,13 +229,11 @@ def _find_mean_of_parts(
     return None
 
 
-def _has_value(added: ast.expr, curved: CurvedValue, names: set[str]) -> bool:
-    """Return whether a value is a curved one or its name, perhaps times a count."""
+def _has_value(added: ast.expr, value: ast.expr, names: set[str]) -> bool:
+    """Return whether what is added is a value or its name, perhaps times a count."""
     if isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult):
-        return any(
-            _has_value(side, curved, names) for side in (added.left, added.right)
-        )
-    while added is not curved.node and isinstance(added, ast.Call):
+        return any(_has_value(side, value, names) for side in (added.left, added.right))
+    while added is not value and isinstance(added, ast.Call):
         func = added.func
         if isinstance(func, ast.Attribute) and not added.args:
             added = func.value
@@ -242,7 +241,7 @@ def _has_value(added: ast.expr, curved: CurvedValue, names: set[str]) -> bool:
             added = added.args[0]
         else:
             return False
-    return added is curved.node or (isinstance(added, ast.Name) and added.id in names)
+    return added is value or (isinstance(added, ast.Name) and added.id in names)
 
 
 def _is_once(scene: RehearsalContext, text: SourceText, loop: ast.For) -> bool:

@@ -84,11 +84,13 @@ def _find_sparse_refusal(engine: Engine, args: Any, kwargs: Any) -> Exception | 
         return None
     with torch._C.DisableTorchFunction(), torch.no_grad():
         rows = engine.value_of(index).tolist()
-    if index.dim() != 2 or len(rows) > len(sizes):
+    if index.dim() != 2 or len(rows) > len(sizes) or not index.shape[1]:
         return None
     for dim, (row, size) in enumerate(zip(rows, sizes, strict=False)):
+        if type(size) is not int:
+            continue
         bad = max(row) if max(row) >= size else min(row)
-        if type(size) is int and not 0 <= bad < size:
+        if not 0 <= bad < size:
             return RuntimeError(
                 f"size is inconsistent with indices: for dim {dim}, size is {size} but"
                 f" found index {bad}"

@@ -150,8 +150,6 @@ def call_op(
         return factories.create_known(
             engine, func, func.__name__, args, kwargs or {}, [], "cpu"
         )
-    if known and func is torch.sparse_coo_tensor:  # torch computes it unchecked
-        index_bounds.check_indices(engine, func, args, kwargs)
     if known and known == len(infos) and known_values.can_compute(engine, infos):
         done = known_values.compute_known(engine, func, args, kwargs or {}, infos)
         if done is not known_values.TOO_LARGE:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from shapewright.engine import autocast, nests
 from shapewright.engine.devices import check_devices
-from shapewright.engine.dispatch import plan_tables
+from shapewright.engine.dispatch import index_bounds, plan_tables
 from shapewright.engine.dispatch.answers import find_rule, flatten_outputs
 from shapewright.engine.dispatch.results import (
     convert_for_record,
@@ -43,6 +43,8 @@ def compute_known(
     name = get_plain_name(func)
     if any_autocast() and autocast.find_device_type([i.meta for i in infos]) == "cuda":
         return TOO_LARGE  # the CPU's numbers have the dtypes of the CPU
+    if name == index_bounds.SPARSE:  # torch computes it unchecked
+        index_bounds.check_indices(engine, func, args, kwargs)
     first = infos[0].meta.device
     if any(info.meta.device != first for info in infos):
         check_devices(engine, name, infos)

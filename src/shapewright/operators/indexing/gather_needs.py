@@ -123,7 +123,7 @@ def sparse_coo_tensor(
 ) -> Unmet | None:
     """Check that each entry lies within the size."""
     entries = getattr(indices, "values", None)
-    if not is_tensor(indices) or entries is None or not isinstance(size, tuple | list):
+    if not is_tensor(indices) or not entries or not isinstance(size, tuple | list):
         return None
     count = indices.shape[-1]
     for dim, most in enumerate(size[: indices.shape[0]]):
