@@ -35,9 +35,11 @@ from shapewright.commands.rehearsed_scripts import RehearsedScript, add_loop_not
 from shapewright.commands.trace import feed_arguments
 from shapewright.findings.codes import CODES, CPU_TENSOR, MIXED_DEVICES
 from shapewright.program.loop_instrumentation import with_loops_told
+from shapewright.runtime.processes.child_processes import is_own_process
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
+    from shapewright.findings.finding import Finding
     from shapewright.record.report import Report
     from shapewright.record.trace import Trace
     from shapewright.runtime.absent.settings import StandInSettings
@@ -238,7 +240,7 @@ def _check_run(
         return script.program(rehearsal, request, gone, alone)
 
     def told_of(session: Session) -> Report:
-        report = session.report()
+        report = _add_hindrance(session.report(), name)
         if rehearsed is None or (wanted.first and report.findings):
             return report
         story = replace(rehearsed.story, seconds=seconds)
@@ -287,6 +289,29 @@ def _check_run(
                 program, first=wanted.first, ignored=ignored, strict=wanted.strict
             )
             return told_of(session)
+
+
+def _add_hindrance(report: Report, name: str) -> Report:
+    """Return a report that says why no fix of its errors was tried, where torch makes
+    no backward pass in a forked process.
+    """
+    from shapewright.runtime.processes.forks import has_backward_in_forks
+
+    def is_bare(finding: Finding) -> bool:
+        return finding.severity == "error" and not finding.fixes
+
+    bare = any(map(is_bare, report.findings))
+    if not bare or is_own_process() or has_backward_in_forks():
+        return report
+    note = (
+        "fixes could not be tried: this process has made a backward pass with a GPU, "
+        f"and torch makes none in its forks; `shapewright rehearse {name}` tries them"
+    )
+    findings = (
+        replace(finding, lines=(*finding.lines, note)) if is_bare(finding) else finding
+        for finding in report.findings
+    )
+    return replace(report, findings=tuple(findings))
 
 
 def trace_script(

@@ -5,6 +5,7 @@ They are looked up by feature, not by version, and every patch is undone after a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import (
     AbstractContextManager,
@@ -52,6 +53,34 @@ There is no public test, and a wrapper's strides and values are not its own.
 
 unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
 """Return the tensor that the innermost transform wraps."""
+
+
+@cache
+def hide_gpus() -> None:
+    """Let CUDA find no GPU in this process, whatever the machine has.
+
+    The first backward pass, also one without data, starts a thread for each GPU that
+    CUDA counts; then no forked process can make a backward pass, so that no fix could
+    be tried. Counting them takes seconds, and may be refused. CUDA counts once and
+    keeps the number, so the environment is as before when this returns.
+    """
+    count = getattr(torch._C, "_cuda_getDeviceCount", None)
+    if count is None:  # torch was built without CUDA
+        return
+    before = {name: os.environ.get(name) for name in VISIBLE_GPUS}
+    os.environ.update(dict.fromkeys(VISIBLE_GPUS, ""))
+    try:
+        count()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+VISIBLE_GPUS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+"""The environment variables that say which GPUs a process sees; empty, none."""
 
 
 BUILT_IN_OPERATORS = ("aten", "prim", "prims", "quantized", "inductor", "rngprims")

@@ -16,11 +16,16 @@ from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
 from shapewright.engine.layers.nested_tensors import refuse_nested_tensors
 from shapewright.engine.mode import Mode
-from shapewright.engine.private import UninitializedTensor, patch_unless_aside
+from shapewright.engine.private import (
+    UninitializedTensor,
+    hide_gpus,
+    patch_unless_aside,
+)
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 from shapewright.engine.threads import follow_threads
 from shapewright.engine.tracers import keep_tracers
 from shapewright.record.formulas import ModuleNumbers
+from shapewright.runtime.processes.child_processes import is_own_process
 from shapewright.runtime.restore.process_state import apply_patches, guard_surroundings
 
 LOADER = "load_state_dict_from_url"
@@ -110,7 +115,12 @@ def build_without_data(
 
 @contextmanager
 def patch_torch(engine: Engine) -> Iterator[None]:
-    """Apply the patches of torch that a program needs while an engine runs it."""
+    """Apply the patches of torch that a program needs while an engine runs it.
+
+    A command's own process finds no real GPU from then on.
+    """
+    if is_own_process():
+        hide_gpus()
     with (
         _make_blank_parameters(engine),
         claim_generators(engine),

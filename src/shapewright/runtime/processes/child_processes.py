@@ -11,6 +11,19 @@ import sys
 import time
 from collections.abc import Iterator
 
+_own: list[int] = []
+
+
+def mark_own_process() -> None:
+    """Note that this process is a command's own: nobody's training runs in it."""
+    _own.append(os.getpid())
+
+
+def is_own_process() -> bool:
+    """Return whether a command started this process, or one that forked it."""
+    return bool(_own)
+
+
 LOOKS = 1.0
 """Seconds between two checks of a process."""
 

@@ -43,6 +43,25 @@ def run_in_child(function: Callable[[], Result], seconds: float) -> Result:
     return result
 
 
+def has_backward_in_forks() -> bool:
+    """Return whether torch makes backward passes in forks of this process.
+
+    It makes none once this process has made one on a machine with a GPU: autograd has a
+    thread for each GPU then.
+    """
+    try:
+        return run_in_child(_make_backward_pass, 10.0)
+    except ChildLost:
+        return False
+
+
+def _make_backward_pass() -> bool:
+    import torch
+
+    torch.ones((), requires_grad=True).backward()
+    return True
+
+
 class Children(Generic[Request, Result]):
     """Child processes that call a function for each request sent to them.
 

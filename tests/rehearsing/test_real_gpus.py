@@ -1,0 +1,102 @@
+"""What a real GPU of this machine changes: nothing, for a command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from shapewright.engine import private
+
+PROGRAM = """\
+import torch
+from torch import nn
+
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    loss = net(torch.randn(5, 4)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+head = nn.Linear(4, 2)
+head(net(torch.randn(5, 4))).mean().backward()
+"""
+
+WITH_DEVICE = """\
+import torch
+from torch.utils import backend_registration
+
+backend_registration._setup_privateuseone_for_python_backend("fake")
+torch.ones((), requires_grad=True).backward()  # autograd has a thread for it now
+
+import shapewright as sw
+
+print(sw.rehearse("program.py"))
+"""
+
+
+def test_cuda_counts_the_gpus_while_none_is_visible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    monkeypatch.delenv("HIP_VISIBLE_DEVICES", raising=False)
+    names = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+    seen: list[list[str | None]] = []
+
+    def count() -> int:
+        seen.append([os.environ.get(name) for name in names])
+        return 0
+
+    monkeypatch.setattr(torch._C, "_cuda_getDeviceCount", count, raising=False)
+    private.hide_gpus.__wrapped__()
+    assert seen == [["", ""]]
+    assert [os.environ.get(name) for name in names] == ["0,1", None]
+
+
+def test_a_command_hides_them_before_the_program_runs(tmp_path: Path) -> None:
+    """The program sees its environment as it is, and CUDA has been asked before."""
+    (tmp_path / "program.py").write_text(
+        "import os\n"
+        "import torch\n"
+        "print('visible:', os.environ.get('CUDA_VISIBLE_DEVICES'))\n"
+        "print('asked:', getattr(torch._C, 'asked', []))\n"
+    )
+    (tmp_path / "asking.py").write_text(
+        "import os, torch\n"
+        "torch._C.asked = []\n"
+        "def count():\n"
+        "    torch._C.asked.append(os.environ['CUDA_VISIBLE_DEVICES'])\n"
+        "    return 0\n"
+        "torch._C._cuda_getDeviceCount = count\n"
+        "from shapewright.cli.main import command\n"
+        "import sys\n"
+        "sys.argv = ['shapewright', 'rehearse', 'program.py']\n"
+        "sys.exit(command())\n"
+    )
+    env = {**os.environ, "CUDA_VISIBLE_DEVICES": "1"}
+    done = subprocess.run(
+        [sys.executable, "asking.py"], cwd=tmp_path, env=env, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert "visible: 1" in done.stderr
+    assert "asked: ['']" in done.stderr
+
+
+@pytest.mark.skipif(
+    not hasattr(torch._C, "_acc"), reason="this torch has no devices of Python's own"
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are listed by Linux")
+def test_a_process_with_a_gpu_says_that_fixes_were_not_tried(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_DEVICE], cwd=tmp_path, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert "`Linear_1` needs 4 input features, got 3" in done.stdout, done.stderr
+    assert "fixes could not be tried" in done.stdout
+    assert "`shapewright rehearse program.py` tries them" in done.stdout
