@@ -358,6 +358,14 @@ def test_the_tensor_is_named_and_the_edit_was_tried(
     assert only[2] == fix
 
 
+def test_torch_names_the_type_that_a_real_run_has(tmp_path: Path) -> None:
+    (only,) = rehearsed(tmp_path, START + INPLACE).findings
+    with pytest.raises(RuntimeError) as real:
+        exec(START + INPLACE, {})
+    assert "[torch.FloatTensor [4, 8]]" in only.torch_message
+    assert only.torch_message == str(real.value)
+
+
 @pytest.mark.parametrize("text", [ENCODED_AGAIN, TWO_LOSSES])
 def test_no_loss_is_cut_from_what_it_trains(tmp_path: Path, text: str) -> None:
     (only,) = rehearsed(tmp_path, START + text).findings

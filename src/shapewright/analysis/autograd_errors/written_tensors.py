@@ -10,7 +10,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 MESSAGE = re.compile(
-    r"\[\w+ \[(?P<sizes>[\d, ]*)\]\](?:, which is output \d+ of (?P<node>\w+))?"
+    r"\[[\w.]+ \[(?P<sizes>[\d, ]*)\]\](?:, which is output \d+ of (?P<node>\w+))?"
 )
 
 SAVES_NOTHING = operators_with("adds_terms") | {"[]=", "__setitem__"}

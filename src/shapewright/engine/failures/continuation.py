@@ -15,6 +15,7 @@ import ast
 import inspect
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -295,7 +296,7 @@ def _substitute_result(
         Failure(
             len(engine.events),
             type(error).__name__,
-            str(error),
+            _name_real_types(engine, str(error)),
             names,
             needed,
             tuple(repair for repair, _ in repairs),
@@ -308,6 +309,18 @@ def _substitute_result(
         raise error
     engine.raised(None)
     return join_graph(engine, out, tensors) if engine.graph else out
+
+
+def _name_real_types(engine: Engine, message: str) -> str:
+    """Return torch's message with the types that it names in a real run, by which
+    people look for it: `torch.FloatTensor` for `MetaFloatType`.
+    """
+    place = "torch.cuda" if engine.machine == "cuda" else "torch"
+    return META_TYPE.sub(lambda match: f"{place}.{match[1]}Tensor", message)
+
+
+META_TYPE = re.compile(r"\bMeta(\w+)Type\b")
+"""How torch's messages name the type of a tensor without data."""
 
 
 def _find_user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
