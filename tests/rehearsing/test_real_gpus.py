@@ -1,4 +1,4 @@
-"""What a real GPU of this machine changes: nothing, for a command."""
+"""A real GPU, which a command does not use, and one that is not there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from shapewright.api import rehearse_script
 from shapewright.engine import private
 
 PROGRAM = """\
@@ -100,3 +101,60 @@ def test_a_process_with_a_gpu_says_that_fixes_were_not_tried(tmp_path: Path) -> 
     assert "`Linear_1` needs 4 input features, got 3" in done.stdout, done.stderr
     assert "fixes could not be tried" in done.stdout
     assert "`shapewright rehearse program.py` tries them" in done.stdout
+
+
+AS_ON_A_GPU = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = nn.GRU(4, 8, batch_first=True).to(device)
+x = torch.randn(5, 7, 4).to(device)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scores = []
+for step in range(3):
+    out, h = net(x)
+    loss = out.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {line}
+"""
+LENGTHS = "torch.tensor([7, 6, 5, 4, 3]).to(device)"
+NEEDS_THE_CPU = {
+    "numpy": ("scores.append(out.detach().numpy())", "`out.detach().cpu()`"),
+    "an array": ("scores.append(np.array(out.detach()))", "`out.detach().cpu()`"),
+    "a list": (
+        "scores.append(loss.detach()); np.mean(scores)", "`loss.detach().cpu()`",
+    ),
+    "lengths": (
+        f"pack_padded_sequence(x, {LENGTHS}, batch_first=True)", f"`{LENGTHS}.cpu()`",
+    ),
+}  # fmt: skip
+ON_BOTH = {
+    "a number": "scores.append(loss.item())",
+    "moved": "scores.append(out.detach().cpu().numpy())",
+    "a list of numbers": "scores.append(loss.item()); np.mean(scores)",
+    "lengths": "pack_padded_sequence(x, torch.tensor([7, 6, 5, 4, 3]), True)",
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_THE_CPU)
+def test_what_a_gpu_cannot_do_is_found_without_one(tmp_path: Path, name: str) -> None:
+    line, fix = NEEDS_THE_CPU[name]
+    script = tmp_path / "train.py"
+    script.write_text(AS_ON_A_GPU.format(line=line))
+    (finding,) = rehearse_script(str(script)).findings
+    assert finding.message.startswith("with a GPU: ")
+    assert "on `cuda:0`" in finding.message
+    assert finding.fixes[0].message == fix
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize("name", ON_BOTH)
+def test_what_a_gpu_can_do_is_not_told(tmp_path: Path, name: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(AS_ON_A_GPU.format(line=ON_BOTH[name]))
+    assert not rehearse_script(str(script)).findings

@@ -132,7 +132,8 @@ def _is_for_gpu(script: RehearsedScript, report: Report) -> bool:
 def _add_gpu_errors(
     report: Report, script: RehearsedScript, name: str, seconds: float
 ) -> Report:
-    """Return a report with the tensors that stay on the CPU where there is a GPU.
+    """Return a report with the tensors that are on the wrong device where there is a
+    GPU.
 
     What the program prints in this second run is not shown. It may take so many
     seconds; what it does not reach by then is left as it is.
@@ -146,7 +147,7 @@ def _add_gpu_errors(
     errors = [
         replace(finding, message=f"with a GPU: {finding.message}")
         for finding in other.findings
-        if finding.code == MIXED_DEVICES
+        if _is_of_device(finding)
     ]
     return replace(report, findings=(*errors, *report.findings))
 
@@ -257,7 +258,8 @@ def _check_run(
             program = once(
                 script.rehearsal(heard=heard, ended=ended, hurried=wanted.devices)
             )
-            if wanted.devices and not _has_mixed_devices(program):
+            met = program.failures or program.trace.findings
+            if wanted.devices and not met:
                 return Session(program, ignored=set(CODES)).report()
             seconds = time.perf_counter() - began
             limit.release()
@@ -341,9 +343,17 @@ def trace_script(
     return add_loop_notes(result).trace
 
 
-def _has_mixed_devices(program: Program) -> bool:
-    """Return whether a call of the run got tensors on several devices."""
-    return any(finding.code == MIXED_DEVICES for finding in program.trace.findings)
+def _is_of_device(finding: Finding) -> bool:
+    """Return whether an error is one of where tensors are: on several devices, or on a
+    GPU where NumPy or an argument needs the CPU.
+    """
+    if finding.severity != "error":
+        return False
+    return finding.code == MIXED_DEVICES or ON_GPU in finding.message
+
+
+ON_GPU = "on `cuda:"
+"""What an error says of a tensor that is not where it is needed."""
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:

@@ -179,10 +179,22 @@ def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             )
             gone = text.at(cut)
             kept = text.at(inner)
-            if kept.startswith("torch") or len(kept) > 60:
+            if kept in _collect_modules(text) or len(kept) > 60:
                 continue
             message = f"`{kept}` without `{gone}`"
             yield Fix("fits", message, (Edit(cut, ""),))
+
+
+def _collect_modules(text: SourceText) -> set[str]:
+    """Return the names of modules that a file imports, whose functions are no methods
+    of a tensor.
+    """
+    return {
+        alias.asname or alias.name
+        for node in text.nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
 
 
 SHAPING = operators_with("may_be_superfluous")

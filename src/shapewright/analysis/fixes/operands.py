@@ -151,7 +151,26 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
         own = list(_suggest_functions_of_torch(text, node)) if computes else []
         yield from own
         for argument in node.args if not own else ():
-            yield append_method(text, argument, method)
+            kept = _collect_kept(text, argument)
+            if kept:
+                edits = [append_method(text, item, method) for item in kept]
+                yield replace(
+                    edits[0], edits=tuple(edit for fix in edits for edit in fix.edits)
+                )
+            else:
+                yield append_method(text, argument, method)
+
+
+def _collect_kept(text: SourceText, argument: ast.expr) -> list[ast.expr]:
+    """Return what a file appends to a list, which has no methods of a tensor."""
+    written = text.written(argument)
+    kept = []
+    for node in text.nodes:
+        match node:
+            case ast.Call(ast.Attribute(owner, "append"), [item]):
+                if text.written(owner) == written:
+                    kept.append(item)
+    return kept
 
 
 OF_BOTH = operators_with("computes_each_element", "reduces_dims")
