@@ -5,8 +5,11 @@ machine is slow: what counts is what they find. A fault of our own is never forg
 """
 
 import gc
+import os
 import signal
 from collections.abc import Sequence
+
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # tests pass backward, and fork afterwards
 
 import pytest
 from hypothesis import HealthCheck, settings
