@@ -37,6 +37,7 @@ CODES = (
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
     "floored-factor",
     "filtered-index",
+    "order-as-rank",
 )  # fmt: skip
 
 RAISES = {

@@ -54,7 +54,7 @@ def test_cuda_counts_the_gpus_while_none_is_visible(
         return 0
 
     monkeypatch.setattr(torch._C, "_cuda_getDeviceCount", count, raising=False)
-    private.hide_gpus.__wrapped__()
+    private.disable_gpus.__wrapped__()
     assert seen == [["", ""]]
     assert [os.environ.get(name) for name in names] == ["0,1", None]
 

@@ -34,8 +34,8 @@ from shapewright.runtime.files.confinement import end_with_parent
 from shapewright.runtime.processes.child_processes import (
     Standstill,
     make_distant_pipe,
-    mark_own_process,
     move_descriptor,
+    note_own_process,
     wait_for_end,
 )
 
@@ -258,7 +258,7 @@ def _run_work(
     code = 1
     try:
         end_with_parent()
-        mark_own_process()
+        note_own_process()
         if "torch" in sys.modules:  # its threads are not copied by a fork
             sys.modules["torch"].set_num_threads(1)
         is_shared = _is_file(sys.stderr, 2)

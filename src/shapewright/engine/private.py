@@ -56,7 +56,7 @@ unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwr
 
 
 @cache
-def hide_gpus() -> None:
+def disable_gpus() -> None:
     """Let CUDA find no GPU in this process, whatever the machine has.
 
     The first backward pass, also one without data, starts a thread for each GPU that

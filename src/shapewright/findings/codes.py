@@ -756,6 +756,9 @@ EQUAL_POLICIES = _mistake("equal-policies",
 FILTERED_INDEX = _mistake("filtered-index",
     "an index among the rows that a mask has kept, which takes rows of all",
     "`boxes[mask][keep]`")
+ORDER_AS_RANK = _mistake("order-as-rank",
+    "one `argsort` taken for ranks: it says which item stands at each place",
+    "`scores.argsort().argsort()`")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
     "`out_features` or another size that is set on a layer: its weight stays",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")

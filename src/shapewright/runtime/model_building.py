@@ -18,7 +18,7 @@ from shapewright.engine.layers.nested_tensors import refuse_nested_tensors
 from shapewright.engine.mode import Mode
 from shapewright.engine.private import (
     UninitializedTensor,
-    hide_gpus,
+    disable_gpus,
     patch_unless_aside,
 )
 from shapewright.engine.replacement import copy_attributes, replace_attribute
@@ -120,7 +120,7 @@ def patch_torch(engine: Engine) -> Iterator[None]:
     A command's own process finds no real GPU from then on.
     """
     if is_own_process():
-        hide_gpus()
+        disable_gpus()
     with (
         _make_blank_parameters(engine),
         claim_generators(engine),

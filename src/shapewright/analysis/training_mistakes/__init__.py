@@ -43,6 +43,7 @@ from shapewright.analysis.training_mistakes import (
     numbered_classes as numbered_classes,
 )
 from shapewright.analysis.training_mistakes import optimization as optimization
+from shapewright.analysis.training_mistakes import orders_as_ranks as orders_as_ranks
 from shapewright.analysis.training_mistakes import out_of_memory as out_of_memory
 from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 _own: list[int] = []
 
 
-def mark_own_process() -> None:
+def note_own_process() -> None:
     """Note that this process is a command's own: nobody's training runs in it."""
     _own.append(os.getpid())
 

@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.hazards.exchanged_roles import get_estimator
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.argument_names import (
     get_complement,
     list_misplaced,
 )
+from shapewright.analysis.training_mistakes.orders_as_ranks import iter_taken_orders
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import (
@@ -230,3 +232,28 @@ def _negate_infinities(written: str) -> str:
         return f"{call}{'' if outer or inner else '-'}{end}"
 
     return re.sub(pattern, negate, written)
+
+
+def suggest_ranks(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the `argsort` of an order that is taken for ranks."""
+    for taken in iter_taken_orders(text):
+        if node not in (taken.sort, taken.lookup):
+            continue
+        sort, at = taken.sort, taken.lookup or taken.sort
+        along = [word for word in sort.keywords if word.arg in ("dim", "axis")]
+        words = ", ".join(f"{w.arg}={text.written(w.value)}" for w in along)
+        owner = get_receiver(sort)
+        is_method = owner is not None and text.written(owner) not in MODULES
+        place = sort.args[0 if is_method else 1 :][:1]
+        if place and not along:
+            words = text.written(place[0])
+        if is_method or text.written(owner or sort.func) == "torch":
+            yield append_method(text, at, f".argsort({words})")
+        else:
+            new = f"np.argsort({text.written(at)}{', ' if words else ''}{words})"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(at), new),))
+
+
+MODULES = ("torch", "np", "numpy")

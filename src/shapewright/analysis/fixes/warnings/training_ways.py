@@ -20,6 +20,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_predictions,
     suggest_exchanged_quotient,
     suggest_named_argument,
+    suggest_ranks,
 )
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
@@ -113,6 +114,7 @@ from shapewright.findings.codes import (
     NEVER_STEPPED,
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
+    ORDER_AS_RANK,
     PARAMETER_REPEATED,
     PATIENCE_NOT_RESET,
     RATE_AS_FACTOR,
@@ -195,6 +197,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     LATE_BINDING: suggest_bound_names,
     MISPLACED_ARGUMENT: suggest_named_argument,
     FILTERED_INDEX: suggest_filtered_rows,
+    ORDER_AS_RANK: suggest_ranks,
     CHANGED_DRAW: suggest_unchanged_draw,
     SIZE_ATTRIBUTE_SET: suggest_new_layer,
     TRAINED_IN_EVAL_MODE: suggest_mode,
