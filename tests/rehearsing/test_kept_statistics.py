@@ -78,3 +78,11 @@ def test_a_sum_that_is_differentiated_is_quiet(tmp_path: Path) -> None:
     text = text.replace("    optimizer.step()\n", "")
     report = rehearsed(tmp_path, text)
     assert "graph-kept" not in [finding.code for finding in report.findings]
+
+
+def test_what_is_added_is_cut_too(tmp_path: Path) -> None:
+    """The sum of a detached mean and a new one still has the new one's graph."""
+    body = KEPT["an average"][0]
+    report = rehearsed(tmp_path, SCRIPT.format(body=indent(body, "    "), after=""))
+    (found,) = [each for each in report.findings if each.code == "graph-kept"]
+    assert found.fixes[0].message == "`(0.9 * mean + 0.1 * z.mean(0)).detach()`"

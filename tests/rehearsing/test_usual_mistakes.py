@@ -391,6 +391,24 @@ loss.backward()
 """,
         "`criterion(net(torch.randn(5, 4)), torch.randn(5, 1)).mean()`",
     ),
+    "a loss of each sample, whose sum is printed": (
+        """\
+net, criterion = nn.Linear(4, 1), nn.MSELoss(reduction="none")
+loss = criterion(net(torch.randn(5, 4)), torch.randn(5, 1))
+loss.backward()
+print(loss.sum().item())
+""",
+        "`loss.mean()`",
+    ),
+    "a loss of each sample, kept": (
+        """\
+net, criterion = nn.Linear(4, 1), nn.MSELoss(reduction="none")
+loss = criterion(net(torch.randn(5, 4)), torch.randn(5, 1))
+loss.backward()
+print(loss.item())
+""",
+        "`criterion(net(torch.randn(5, 4)), torch.randn(5, 1)).mean()`",
+    ),
     "a tuple of tensors made one": (
         """\
 memory = [(torch.randn(4), i) for i in range(6)]

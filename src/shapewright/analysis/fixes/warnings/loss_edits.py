@@ -311,5 +311,29 @@ def suggest_single_loss(program: Program, failure: Failure) -> Iterator[Fix]:
         for target, value in iter_assignments(scope if scope is not None else text.tree)
         if text.written(target) == text.written(owner) and value.lineno < call.lineno
     ]
-    for place in [*values[-1:], owner]:
+    places = [*values[-1:], owner]
+    if values and _is_used_whole(text, scope, owner, values[-1].lineno):
+        places.reverse()
+    for place in places:
         yield append_method(text, place, ".mean()")
+
+
+def _is_used_whole(
+    text: SourceText, scope: ast.AST | None, loss: ast.expr, line: int
+) -> bool:
+    """Return whether a function uses all numbers of a loss elsewhere: their sum."""
+    for node in ast.walk(scope if scope is not None else text.tree):
+        if not isinstance(node, ast.Name | ast.Attribute) or node.lineno <= line:
+            continue
+        if node is loss or text.written(node) != text.written(loss):
+            continue
+        parent = text.parent(node)
+        if isinstance(parent, ast.Attribute) and parent.attr not in OF_ONE_NUMBER:
+            return True
+        if isinstance(parent, ast.Subscript | ast.BinOp):
+            return True
+    return False
+
+
+OF_ONE_NUMBER = frozenset({"backward", "data", "detach", "item"})
+"""Methods of a loss that is a single number."""

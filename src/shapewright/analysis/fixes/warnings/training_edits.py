@@ -46,6 +46,12 @@ def suggest_value(
     if not isinstance(statement, ast.stmt):
         return
     value = getattr(statement, "value", None)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    is_own = name in [text.written(target) for target in targets]
+    if is_own and isinstance(value, ast.BinOp):
+        new = f"({text.written(value)}).detach()"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),))
+        return
     uses = [
         name_node
         for name_node in ast.walk(value if value is not None else statement)
