@@ -374,6 +374,13 @@ def test_no_loss_is_cut_from_what_it_trains(tmp_path: Path, text: str) -> None:
     assert not any("detach" in message for message in messages)
 
 
+def test_a_pass_in_a_branch_is_not_the_only_one(tmp_path: Path) -> None:
+    text = START + "extra = True\n" + TWO_LOSSES
+    text = text.replace("    second.backward()", "    if extra:\n        second.backward()")
+    (only,) = rehearsed(tmp_path, text).findings
+    assert [fix.message for fix in only.fixes] == ["`first.backward(retain_graph=True)`"]
+
+
 def test_only_the_loss_of_the_discriminator_is_cut(tmp_path: Path) -> None:
     (only,) = rehearsed(tmp_path, START + GAN_STEPPED_LAST).findings
     lines = [edit.span.line for fix in only.fixes for edit in fix.edits]

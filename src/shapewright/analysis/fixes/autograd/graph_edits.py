@@ -195,10 +195,19 @@ def _suggest_sum(history: History, cause: Cause) -> Iterator[Fix]:
     names = [_get_loss(text_and_statement[1]) for text_and_statement in (first, second)]
     if None in names or not is_same_function(text, first[1], second[1]):
         return
+    if not set(_iter_blocks(text, second[1])) <= set(_iter_blocks(text, first[1])):
+        return  # a pass that a branch leaves out would take the other with it
     first_loss, second_loss = (text.written(name) for name in names if name is not None)
     new = f"({first_loss} + {second_loss}).backward()"
     edits = (cut_lines(text, first[1]), Edit(text.span(second[1]), new))
     yield Fix("fits", f"`{new}`, once", edits)
+
+
+def _iter_blocks(text: SourceText, statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the branches and loops around a statement."""
+    for node in text.outwards(statement):
+        if isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.Match):
+            yield node
 
 
 def _get_loss(statement: ast.stmt) -> ast.expr | None:
