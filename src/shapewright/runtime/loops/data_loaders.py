@@ -237,10 +237,23 @@ class _Batches(LoaderPass):
         self.node.turns[self.at] = None
         self.node.shapes.setdefault(_describe_batch(self.stage, batch))
         if self.length:
-            for tensor in nests.collect_tensors((batch,)):
-                info = self.stage.engine.info(tensor)
-                if info.meta.shape and info.meta.shape[0] == self.length:
-                    self.stage.batched.add(info.number)
+            infos = map(self.stage.engine.info, nests.collect_tensors((batch,)))
+            for place, info in enumerate(infos):
+                self._note_samples(place, info)
+
+    def _note_samples(self, place: int, info: Info) -> None:
+        """Note a tensor whose dim 0 is as long as its batch has samples, unless that of
+        another batch of the loader, at the same place, is not: it counts steps.
+        """
+        known = self.stage.batched_by.setdefault(id(self.loader), {})
+        numbers = known.setdefault(place, set())
+        if info.meta.shape and info.meta.shape[0] == self.length:
+            if numbers is not None:
+                numbers.add(info.number)
+                self.stage.batched.add(info.number)
+        elif numbers is not None:
+            self.stage.batched -= numbers
+            known[place] = None
 
 
 def _get_length(dataset: Any) -> int | None:

@@ -106,6 +106,9 @@ class RehearsalState(ProgramRun):
         default_factory=list
     )  # last ones, by turn
     batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
+    batched_by: dict[int, dict[int, set[int] | None]] = field(
+        default_factory=dict
+    )  # those of each loader, by their place in a batch; None if its dim 0 is another
     loops: list[RunningLoop] = field(default_factory=list)  # that run, outermost first
     shortened: dict[int, int] = field(default_factory=dict)  # lengths told, and real
     listed: dict[ListField, None] = field(default_factory=dict)

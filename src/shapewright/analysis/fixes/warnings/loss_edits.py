@@ -322,7 +322,7 @@ def _is_used_whole(
     text: SourceText, scope: ast.AST | None, loss: ast.expr, line: int
 ) -> bool:
     """Return whether a function uses all numbers of a loss elsewhere: their sum."""
-    for node in ast.walk(scope if scope is not None else text.tree):
+    for node in ast.walk(scope) if scope is not None else text.nodes:
         if not isinstance(node, ast.Name | ast.Attribute) or node.lineno <= line:
             continue
         if node is loss or text.written(node) != text.written(loss):
