@@ -28,13 +28,15 @@ def find_frozen_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     """Find frozen layers of batch norm that update their statistics in training."""
     for met in scene.observations("frozen-statistics"):
         path, count = met.name.split()
-        layers = "its layer" if count == "1" else f"its {count} layers"
+        who, goes, its = f"`{path}` is", "it goes", "its"
+        if count != "1":
+            who, goes, its = f"{count} batch norms of `{path}` are", "they go", "their"
         call = _find_evaluation(scene, path)
         # Where the program has put it into evaluation mode, nobody means to undo that.
         yield build_finding(
             STATISTICS_NOT_FROZEN,
-            f"`{path}` is frozen, but in training mode: {layers} of batch norm go on"
-            " with their running statistics, so its features change",
+            f"{who} frozen, but in training mode: {goes} on with {its} running"
+            " statistics, so the features change",
             scene.span(met.place, "train"),
             (call, "`eval()` is called here, and undone by the later `train()`"),
             severity="warning" if call is not None else None,
