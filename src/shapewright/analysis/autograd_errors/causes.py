@@ -249,12 +249,11 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
         return None
     loss = get_name_of_loss(program, failing)
     explanation = f"{loss} has no graph: {cut.reason}"
-    is_elsewhere = cut.span is not None and cut.label == "the graph ends here"
-    related = []
-    if cut.op is not None and not is_elsewhere:
-        related = [_make_place(cut.op, cut.label)]
+    related: list[Related | None] = []
     if cut.span is not None:
-        related.append(Related(cut.span, cut.label))
+        related = [Related(cut.span, cut.label)]
+    elif cut.op is not None:
+        related = [_make_place(cut.op, cut.label)]
     return Cause(
         GRAPH_CUT, "frozen" if cut.op is None else "cut", explanation, failing,
         other=cut.op, names=cut.names, related=tuple(_drop_repeated(related)),

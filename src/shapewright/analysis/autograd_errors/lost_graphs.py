@@ -111,7 +111,7 @@ def _describe_cut(history: History, op: Op) -> _GraphEnd:
     if block is not None:
         words, span = block
         reason = f"{call}{line} runs under `{words}`"
-        return _GraphEnd(op, reason, f"`{words}`", span=span)
+        return _GraphEnd(op, reason, f"`{words}` is here", span=span)
     checkpoint = find_checkpoint_of(history.program, op)
     if checkpoint is not None:
         return _describe_checkpoint(op, *checkpoint)
