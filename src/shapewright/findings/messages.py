@@ -390,7 +390,9 @@ MESSAGES = (
         "tuple-as-tensor",
     ),
     _Message(
-        r"each element in list of batch should be of equal size", "items-do-not-stack"
+        r"each element in list of batch should be of equal size|"
+        r"in DataLoader worker process",
+        "items-do-not-stack",
     ),
     _Message(r"No module named|No such file or directory", "not-here"),
     _Message(r"must be batches of square|linalg.* square", "not-square"),
