@@ -229,15 +229,14 @@ def _build_note(error: Exception) -> str:
     a bug of ours.
     """
     try:
-        from shapewright.commands.check import explain_error, explain_script_error
+        from shapewright.commands.check import explain_real_error
         from shapewright.views.terminal.findings import format_note
 
-        explanation, tried = explain_error(error), "tried on this call only"
-        if explanation is None:
-            explanation, tried = explain_script_error(error), "checked by a rehearsal"
+        explanation = explain_real_error(error)
         if explanation is None:
             return ""
-        return format_note(*explanation, unicode=_can_show_unicode(), tried=tried)
+        finding, trace, tried = explanation
+        return format_note(finding, trace, unicode=_can_show_unicode(), tried=tried)
     except Exception as fault:  # ours: the program's own exception is what counts
         from shapewright.findings.faults import raise_in_tests
 

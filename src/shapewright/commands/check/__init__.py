@@ -33,7 +33,7 @@ __all__ = [
     "check_model",
     "check_one_target",
     "explain_error",
-    "explain_script_error",
+    "explain_real_error",
     "find_folder",
     "get_place",
     "get_target_folder",
@@ -210,13 +210,23 @@ def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
     return explain_error(error)
 
 
-def explain_script_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """Return the finding of a rehearsal on the error that ended a script, and the trace
-    to show it with, or None.
-    """
-    from shapewright.commands.check.script_errors import explain_script_error
+def explain_real_error(error: BaseException) -> tuple[Finding, Trace, str] | None:
+    """Return the finding on an error of a real run, the trace to show it with, and how
+    its fixes were tried; or None.
 
-    return explain_script_error(error)
+    Where a script ended with the error, a rehearsal of the script may say more.
+    """
+    from shapewright.commands.check.script_errors import (
+        explain_script_error,
+        rehearse_script_of,
+    )
+
+    with rehearse_script_of(error) as running:
+        known = explain_error(error)
+        whole = explain_script_error(error, running, known[0] if known else None)
+    if whole is not None:
+        return *whole, "checked by a rehearsal"
+    return (*known, "tried on this call only") if known is not None else None
 
 
 def _get_chosen_spec(took: list[Fed]) -> Spec | None:

@@ -1,18 +1,19 @@
 """The error of a real script, explained by a rehearsal of that script.
 
-An error of autograd, of an optimizer or of devices comes from what the script did
-before the failing call, which a real run does not record. So the script is rehearsed in
-a process of its own, which computes nothing and writes nothing, and the finding at the
-line of the error is told.
+An error comes from what the script did before the failing call, which a real run does
+not record. So the script is rehearsed in a process of its own, which computes nothing
+and writes nothing, and the finding at the line of the error is told.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,32 +25,78 @@ from shapewright.record.trace import Trace
 
 SECONDS = 15
 """How long a rehearsal may take."""
+SOON = 8.0
+"""How long one may take where the failing call has its explanation already."""
 INSIDE = "SHAPEWRIGHT_EXPLAINING"
 """The environment variable of the rehearsal, which explains no error itself."""
 
 Line = tuple[str, int]
+_Running = subprocess.Popen[str]
 
 
-def explain_script_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """Rehearse the script that an error ended; return the finding at one of the lines
-    of its traceback, with the trace to show it with, or None.
+@contextmanager
+def rehearse_script_of(error: BaseException) -> Iterator[_Running | None]:
+    """Rehearse the script that an error ended while the block runs; None without one.
+
+    Nothing is left of the rehearsal behind the block.
     """
-    lines = list(_iter_lines(error))
     script = _find_script(error)
     if script is None or os.environ.get(INSIDE):
-        return None
-    report = _rehearse(script)
+        yield None
+        return
+    running = _start(script)
+    if running is None:
+        yield None
+        return
+    try:
+        yield running
+    finally:
+        if running.returncode is None:
+            running.kill()
+            running.communicate()
+
+
+def explain_script_error(
+    error: BaseException, running: _Running | None, known: Finding | None = None
+) -> tuple[Finding, Trace] | None:
+    """Return the finding of a rehearsal at one of the lines of an error's traceback,
+    with the trace to show it with, or None.
+
+    `known` is what the failing call explains: the finding must be of the same kind and
+    sizes then, and say more.
+    """
+    report = _await_report(running, SECONDS if known is None else SOON)
     if report is None:
         return None
-    for line in reversed(lines):  # the innermost first
+    for line in reversed(list(_iter_lines(error))):  # the innermost first
         for data in report.get("findings", ()):
             finding = _read_finding(data)
             span = finding.span
             if span is None or finding.severity != "error":
                 continue
-            if (os.path.abspath(span.file), span.line) == line:
+            if (os.path.abspath(span.file), span.line) != line:
+                continue
+            if known is None or _is_same(known, finding, data["torch_message"], error):
                 return finding, _build_trace(finding, span)
     return None
+
+
+def _is_same(
+    known: Finding, finding: Finding, message: str, error: BaseException
+) -> bool:
+    """Return whether a rehearsal met the same error, with the same sizes, and mends it
+    or says more of it.
+    """
+    if finding.code != known.code or NUMBER.findall(message) != NUMBER.findall(
+        str(error)
+    ):
+        return False
+    return bool(finding.fixes) or (
+        not known.fixes and len(finding.related) > len(known.related)
+    )
+
+
+NUMBER = re.compile(r"\d+")
 
 
 def _iter_lines(error: BaseException) -> Iterator[Line]:
@@ -73,8 +120,8 @@ def _find_script(error: BaseException) -> Path | None:
     return None
 
 
-def _rehearse(script: Path) -> dict[str, Any] | None:
-    """Return the report on a script as data, or None if there is none in time."""
+def _start(script: Path) -> _Running | None:
+    """Start the rehearsal of a script, which reports as JSON."""
     from shapewright.runtime.claimed_machine import has_gpu
 
     device = "cuda" if has_gpu() else "cpu"
@@ -83,12 +130,20 @@ def _rehearse(script: Path) -> dict[str, Any] | None:
         "--device", device, "--timeout", str(SECONDS - 3), str(script), *sys.argv[1:],
     ]  # fmt: skip
     try:
-        done = subprocess.run(
+        return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, timeout=SECONDS, text=True,
-            env={**os.environ, INSIDE: "1"},
+            stderr=subprocess.DEVNULL, text=True, env={**os.environ, INSIDE: "1"},
         )  # fmt: skip
-        read: dict[str, Any] = json.loads(done.stdout)
+    except OSError:
+        return None
+
+
+def _await_report(running: _Running | None, seconds: float) -> dict[str, Any] | None:
+    """Return the report of a rehearsal as data, or None if there is none in time."""
+    if running is None:
+        return None
+    try:
+        read: dict[str, Any] = json.loads(running.communicate(timeout=seconds)[0])
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
     return read

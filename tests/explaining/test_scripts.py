@@ -1,0 +1,88 @@
+"""Scripts that an error ends: the note of the rehearsal, where it is the same error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shapewright.commands.check import script_errors
+
+SCRIPT = """\
+import torch
+from torch import nn
+
+import shapewright as sw
+from shapewright.commands.check import script_errors
+
+script_errors.SOON = script_errors.SECONDS = 60  # however slow the machine is
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.pool = nn.MaxPool2d(2)
+        self.fc = nn.Linear(8 * 16 * 16, 10)
+
+    def forward(self, x):
+        x = self.pool(torch.relu(self.conv(x)))
+        x = self.pool(x)
+        return self.fc(x.flatten(1))
+
+
+def main():
+    net, size = Net(), {size}
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(2):
+        loss = net(torch.randn(4, 3, size, size)).mean()
+        loss.backward()
+        optimizer.step()
+
+
+with sw.explaining():
+    main()
+"""
+
+
+def run(folder: Path, size: str) -> str:
+    (folder / "train.py").write_text(SCRIPT.format(size=size))
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=folder, capture_output=True, text=True
+    )
+    return done.stderr
+
+
+def test_the_note_of_a_script_has_the_cause_before_the_call(tmp_path: Path) -> None:
+    shown = run(tmp_path, "32")
+    assert shown.count("error[inner-dim-mismatch]") == 1
+    assert "512 = 8·8·8, flattened from (4, 8, 8, 8)" in shown
+    assert "32 -> 16 -> 8 through `Net.pool`, `Net.pool`" in shown
+    assert "`nn.Linear(8 * 8 * 8, 10)` at line 15 (checked by a rehearsal)" in shown
+
+
+def test_the_sizes_of_another_run_are_not_told(tmp_path: Path) -> None:
+    """Real numbers are drawn anew in a rehearsal, which met other sizes then."""
+    (tmp_path / "size.py").write_text(
+        "import os\nSIZE = 40 if 'SHAPEWRIGHT_EXPLAINING' in os.environ else 24\n"
+    )
+    shown = run(tmp_path, "__import__('size').SIZE")
+    assert "needs 2048 input features, got 288" in shown
+    assert "(tried on this call only)" in shown
+    assert "checked by a rehearsal" not in shown
+
+
+def test_nothing_is_left_of_a_rehearsal_that_is_too_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script_errors, "SOON", 0.01)
+    monkeypatch.setattr(script_errors, "SECONDS", 4)
+    script = tmp_path / "train.py"
+    script.write_text("import time\ntime.sleep(60)\n")
+    monkeypatch.setattr(script_errors, "_find_script", lambda error: script)
+    with script_errors.rehearse_script_of(ValueError()) as running:
+        assert running is not None
+        assert script_errors.explain_script_error(ValueError(), running) is None
+    assert running.poll() is not None
