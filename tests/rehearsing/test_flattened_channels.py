@@ -114,3 +114,34 @@ def test_patches_that_were_unfolded(
     ]
     assert bool(fixes) == is_wrong
     assert all(".permute(0, 2, 3, 1, 4, 5).reshape(2, " in fix for fix in fixes)
+
+
+def test_no_edit_mixes_the_dims_in_another_way(tmp_path: Path) -> None:
+    """`transpose(1, 2)` puts the rows behind the samples: the columns are the steps."""
+    program = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 32, 3, padding=1)
+        self.rnn = nn.GRU(128, 16, batch_first=True)
+
+    def forward(self, x):
+        f = self.conv(x)
+        b, c, h, w = f.shape
+        out, _ = self.rnn(f.view(b, w, c * h))
+        return out[:, -1]
+
+net = Net()
+for (x,) in DataLoader(TensorDataset(torch.randn(80, 1, 4, 16)), 40):
+    net(x).mean().backward()
+"""
+    findings = rehearsed(tmp_path, program).findings
+    (found,) = [each for each in findings if each.code == "view-mixes-dims"]
+    messages = [fix.message for fix in found.fixes]
+    assert messages[0] == "`f.permute(0, 3, 1, 2).reshape(b, w, c * h)`"
+    assert not any(".transpose(1, 2)" in message for message in messages)

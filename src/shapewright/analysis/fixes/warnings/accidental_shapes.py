@@ -5,7 +5,7 @@ mixes two dims, a batch that is squeezed away.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from math import isqrt, prod
 
@@ -148,6 +148,8 @@ def suggest_transpose(
     for source, target in ((1, rank - 1), (rank - 1, 1)) if rank == 4 else ():
         moved = [d for d in range(rank) if d != source]
         moved.insert(target, source)
+        if not _is_regrouped([before[d] for d in moved], after):
+            continue
         new = f".permute({', '.join(map(str, moved))}).reshape({sizes}"
         shown = join_lines(text.at(owner) + new)
         back = find_view_back(program, op, text, node) if source == 1 else None
@@ -156,24 +158,44 @@ def suggest_transpose(
             yield Fix("fits", message, (Edit(tail, new), *back.edits))
         yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
     for first_dim, second_dim in combinations(range(len(before)), 2):
-        if (first_dim, second_dim) != (0, rank - 1) or rank == 2:
+        turned = list(before)
+        turned[first_dim], turned[second_dim] = before[second_dim], before[first_dim]
+        ends = (first_dim, second_dim) == (0, rank - 1) and rank > 2
+        if not ends and _is_regrouped(turned, after):
             new = f".transpose({first_dim}, {second_dim}).reshape({sizes}"
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
     written = [text.written(argument) for argument in node.args]
     if len(written) == len(after) and len(written) > 2:
         for first_dim, second_dim in combinations(range(len(written)), 2):
-            turned = list(written)
-            turned[first_dim], turned[second_dim] = (
-                turned[second_dim],
-                turned[first_dim],
+            names = list(written)
+            names[first_dim], names[second_dim] = (
+                names[second_dim],
+                names[first_dim],
             )
             new = (
-                f".{node.func.attr}({', '.join(turned)}).transpose({first_dim},"
+                f".{node.func.attr}({', '.join(names)}).transpose({first_dim},"
                 f" {second_dim})"
             )
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+
+
+def _is_regrouped(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether each dim of a reshape is a few whole dims in a row, or a part of
+    one: (8, 4, 32, 16) to (8, 128, 16), but not to (8, 16, 128).
+    """
+    first, second = [n for n in before if n != 1], [n for n in after if n != 1]
+    while first and second:
+        left, right = [first.pop(0)], [second.pop(0)]
+        while prod(left) != prod(right):
+            side, rest = (left, first) if prod(left) < prod(right) else (right, second)
+            if not rest:
+                return False
+            side.append(rest.pop(0))
+        if len(left) > 1 and len(right) > 1:
+            return False
+    return not first and not second
 
 
 def _suggest_patches(
