@@ -158,6 +158,17 @@ CASES = {
         "    nn.functional.cross_entropy(net(x), y).backward()",
         '`return {"image": image, "label": label}`',
     ),
+    "entries of a sum": (
+        "place = torch.tensor([[0, 1, 2], [1, 2, 0]])\n"
+        "graph = torch.sparse_coo_tensor(place, torch.ones(3), (3, 3))\n"
+        "graph = graph + torch.eye(3).to_sparse()\nrow, col = graph.indices()",
+        "`(graph + torch.eye(3).to_sparse()).coalesce()`",
+    ),
+    "values of a tensor as it is made": (
+        "place = torch.tensor([[0, 1, 2], [1, 2, 0]])\n"
+        "print(torch.sparse_coo_tensor(place, torch.ones(3), (3, 3)).values())",
+        "`torch.sparse_coo_tensor(place, torch.ones(3), (3, 3)).coalesce()`",
+    ),
 }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
+from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -421,6 +422,27 @@ def _explain_next_batch(
     return Explanation(message, (), tuple(fixes))
 
 
+def _explain_uncoalesced(
+    text: SourceText, node: ast.expr, words: Words
+) -> Explanation | None:
+    """`(a + b).indices()` of sparse tensors: it may hold an index twice."""
+    if get_called_name(node) != words[1] or not isinstance(node, ast.Call):
+        return None
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if owner is None:
+        return None
+    value = find_last_value(text, owner, node.lineno)
+    written = text.written(value if value is not None else owner)
+    new = f"({written})" if isinstance(value or owner, ast.BinOp) else written
+    message = (
+        f"`{text.written(owner)}` may hold an index twice, as a sum of sparse tensors"
+        f" does: it has `{words[1]}()` once `coalesce()` has added up its entries"
+    )
+    return Explanation(
+        message, (), (_replace(text, value or owner, f"{new}.coalesce()"),)
+    )
+
+
 ROWS: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (
         re.compile(r"^`?TypeError`?: (list|tuple) is not a Module subclass"),
@@ -469,5 +491,6 @@ ROWS: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (re.compile(r"got an unexpected keyword argument '(\w+)'"), _explain_keyword),
     (re.compile(r"multi_class must be in"), _explain_several_classes),
     (re.compile(r"StopIteration"), _explain_next_batch),
+    (re.compile(r"Cannot get (\w+) on an uncoalesced tensor"), _explain_uncoalesced),
 )
 """The words of errors, each with what explains them."""

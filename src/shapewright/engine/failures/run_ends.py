@@ -332,7 +332,11 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
                 " machine: `--data` says what it holds"
             )
     torch_message = f"{kind}: {text}" if text else kind
-    callers = [frame.span for frame in reversed(frames[:-1])]
+    callers = [
+        frame.span
+        for frame in reversed(frames[:-1])
+        if frame.span != span and not is_installed(frame.span.file)
+    ]
     related = tuple(Related(caller, "called from here") for caller in callers[:CALLERS])
     return Finding(
         code_, severity, message, span, torch_message=torch_message, related=related
