@@ -80,3 +80,68 @@ def test_a_name_that_the_loop_does_not_always_set_is_another_error(
     text = SCRIPT.format(size=8, drop=True, end="pass", more=more)
     findings = rehearsed(tmp_path, text).findings
     assert not any("drop_last" in f.message for f in findings)
+
+
+PREDICTIONS = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+rows, net = torch.randn(50, 4), nn.Linear(4, 1)
+train_loader = DataLoader(rows, batch_size=16, shuffle=True, drop_last=True)
+test_loader = DataLoader(rows, batch_size=16, drop_last={drop})
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+losses = []
+for x in train_loader:
+    loss = net(x).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+{predictions}
+
+
+class Table:
+    def __init__(self, columns):
+        if len({{len(column) for column in columns.values()}}) > 1:
+            raise ValueError("All arrays must be of the same length")
+
+
+Table({{"id": np.arange(50), "score": np.concatenate(scores)}})
+"""
+LOOP = """\
+scores = []
+with torch.no_grad():
+    for x in test_loader:
+        scores.append(net(x).squeeze(1).numpy())
+"""
+FUNCTION = """\
+@torch.no_grad()
+def predict(model, loader):
+    scores = []
+    for x in loader:
+        scores.append(model(x).squeeze(1).numpy())
+    return scores
+
+scores = predict(net, test_loader)
+"""
+
+
+@pytest.mark.parametrize("predictions", [LOOP, FUNCTION])
+def test_predictions_of_all_rows_need_the_last_batch(
+    predictions: str, tmp_path: Path
+) -> None:
+    text = PREDICTIONS.format(drop=True, predictions=predictions)
+    (found,) = rehearsed(tmp_path, text).findings
+    assert found.message.startswith("`test_loader` leaves out its last batch")
+    assert [fix.message for fix in found.fixes] == ["`drop_last=False`"]
+    assert found.fixes[0].checked
+
+
+@pytest.mark.parametrize("predictions", [LOOP, FUNCTION])
+def test_predictions_with_the_last_batch_are_as_many(
+    predictions: str, tmp_path: Path
+) -> None:
+    text = PREDICTIONS.format(drop=False, predictions=predictions)
+    assert not rehearsed(tmp_path, text).findings

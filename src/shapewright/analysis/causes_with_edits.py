@@ -40,6 +40,7 @@ from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_size
 from shapewright.analysis.refused_calls.empty_data_sets import (
     find_dropped_batches,
     find_empty_data_set,
+    find_missing_rows,
 )
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
@@ -126,6 +127,7 @@ SOLE: tuple[FindCause, ...] = (
     find_transform_input,
     find_empty_data_set,
     find_dropped_batches,
+    find_missing_rows,
     find_called_container,
     find_missing_closure,
     find_missing_group,

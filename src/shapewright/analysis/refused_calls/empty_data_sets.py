@@ -104,16 +104,7 @@ def find_dropped_batches(program: Program, finding: Finding) -> Explanation | No
         return None
     if (loop is None) != subject.endswith("is 0"):
         return None
-    dropping = [
-        (own, node, word.value)
-        for own in program.own_texts()
-        for node in own.nodes
-        if isinstance(node, ast.Call) and get_called_name(node).endswith("DataLoader")
-        for word in node.keywords
-        if word.arg == "drop_last"
-        and isinstance(word.value, ast.Constant)
-        and word.value.value is True
-    ]
+    dropping = list(_iter_dropping(program))
     if not dropping:
         return None
     over = (
@@ -131,6 +122,74 @@ def find_dropped_batches(program: Program, finding: Finding) -> Explanation | No
         for own, _, value in dropping[:MOST]
     ]
     return Explanation(message, tuple(related[:2]), tuple(fixes))
+
+
+def find_missing_rows(program: Program, finding: Finding) -> Explanation | None:
+    """Return that predictions of a loader that drops its last batch are fewer than the
+    rows of the table that they are put beside, or None.
+    """
+    if OTHER_LENGTH.search(finding.words) is None:
+        return None
+    for own, call, value in _iter_dropping(program):
+        statement = own.statement_of(call)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if not isinstance(target, ast.Name) or not _is_collected(own, target.id):
+            continue
+        message = (
+            f"`{target.id}` leaves out its last batch (`drop_last=True`), so there are"
+            " fewer predictions than rows"
+        )
+        related = Related(own.span(call), "the loader is built here")
+        fix = Fix("fits", "`drop_last=False`", (Edit(own.span(value), "False"),))
+        return Explanation(message, (related,), (fix,))
+    return None
+
+
+OTHER_LENGTH = re.compile(
+    r"All arrays must be of the same length|Length of values \(\d+\) does not match"
+    r"|inconsistent numbers of samples|array length \d+ does not match index length"
+)
+"""What pandas and scikit-learn say of columns of several lengths."""
+
+
+def _is_collected(text: SourceText, loader: str) -> bool:
+    """Return whether a loop over a loader, which does not train, keeps what it gets;
+    also in a function that is given the loader.
+    """
+    functions = {
+        get_called_name(node)
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and any(isinstance(arg, ast.Name) and arg.id == loader for arg in node.args)
+    }
+    for loop in text.nodes:
+        if not isinstance(loop, ast.For):
+            continue
+        scope = text.around(loop, *FUNCTIONS)
+        names = {node.id for node in ast.walk(loop.iter) if isinstance(node, ast.Name)}
+        is_over = loader in names or getattr(scope, "name", "") in functions
+        called = {get_called_name(node) for node in ast.walk(loop)}
+        if is_over and called & KEEPING and "backward" not in called:
+            return True
+    return False
+
+
+KEEPING = frozenset({"append", "extend"})
+
+
+def _iter_dropping(program: Program) -> Iterator[tuple[SourceText, ast.Call, ast.expr]]:
+    """Yield the loaders that are built with `drop_last=True`, and the `True`."""
+    for own in program.own_texts():
+        for node in own.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            if not get_called_name(node).endswith("DataLoader"):
+                continue
+            for word in node.keywords:
+                value = word.value
+                is_set = isinstance(value, ast.Constant) and value.value is True
+                if word.arg == "drop_last" and is_set:
+                    yield own, node, value
 
 
 def _find_only_loop(
