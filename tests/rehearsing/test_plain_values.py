@@ -56,6 +56,23 @@ x = torch.rand(5, requires_grad=True)
 Rounded.apply(x * 2, 7).sum().backward()
 """
 CASES = {
+    "names of classes": (
+        "KINDS = ['cat', 'dog']\nrecords = [('a.png', 'dog'), ('b.png', 'cat')]\n"
+        "y = torch.tensor([kind for _, kind in records])\n"
+        "nn.functional.cross_entropy(torch.randn(2, 2), y)",
+        "`KINDS.index(kind)`",
+    ),
+    "a list of names of classes": (
+        "NUMBERS = {'cat': 0, 'dog': 1}\nlabels = ['dog', 'cat', 'cat']\n"
+        "y = torch.tensor(labels)\n"
+        "nn.functional.cross_entropy(torch.randn(3, 2), y)",
+        "`[NUMBERS[each] for each in labels]`",
+    ),
+    "the name of a class": (
+        "kinds = ('cat', 'dog')\nkind = 'dog'\ny = torch.as_tensor(kind)\n"
+        "nn.functional.cross_entropy(torch.randn(2), y)",
+        "`kinds.index(kind)`",
+    ),
     "lists that are padded": (
         "z = emb(pad_sequence(ids, batch_first=True))",
         "`[torch.tensor(item) for item in ids]`",

@@ -58,7 +58,10 @@ from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
-from shapewright.analysis.refused_calls.plain_values import find_plain_value
+from shapewright.analysis.refused_calls.plain_values import (
+    find_plain_value,
+    find_texts,
+)
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
@@ -142,6 +145,7 @@ SOLE: tuple[FindCause, ...] = (
     find_single_call,
     find_numpy_value,
     find_plain_value,
+    find_texts,
     find_missing_output,
     find_missing_targets,
     find_halved_model,

@@ -48,6 +48,10 @@ from shapewright.analysis.fixes.sequence_layouts import (
     suggest_flat_bags,
     suggest_time_first,
 )
+from shapewright.analysis.fixes.single_numbers import (
+    suggest_formatted_number,
+    suggest_single_number,
+)
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -109,6 +113,9 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rows", index_edits.suggest_all_rows),  # all columns of all rows would be taken
+    ("single", suggest_formatted_number),  # another tensor would be shown
+    ("single", suggest_single_number),  # a part of the losses is no mean
+    ("rows", index_edits.suggest_masked_rows),  # numbers are no mask
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("dtype", suggest_floats_between),  # floats are no targets of a loss

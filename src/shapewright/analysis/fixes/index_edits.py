@@ -19,7 +19,11 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import BROADCAST_MISMATCH, INDEX_OUT_OF_RANGE
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    WRITTEN_SHAPE,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -167,6 +171,21 @@ def suggest_all_rows(program: Program, failure: Failure) -> Iterator[Fix]:
     function = where[0].written(where[1].func)
     new = f"{function}({', '.join([count, *words])})"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(items[0]), new),))
+
+
+def suggest_masked_rows(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x[mask] = y[mask]` where `y` has all rows, also those that stay."""
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    place = program.node(op.span)
+    if unmet is None or unmet.code != WRITTEN_SHAPE or unmet.needs is not None:
+        return
+    statement = place[0].statement_of(place[1]) if place is not None else None
+    if place is None or not isinstance(statement, ast.Assign):
+        return
+    target = statement.targets[0]
+    if len(statement.targets) == 1 and isinstance(target, ast.Subscript):
+        mask = place[0].written(target.slice)
+        yield append_method(place[0], statement.value, f"[{mask}]")
 
 
 UNLIKE = "indexing tensors could not be broadcast together"

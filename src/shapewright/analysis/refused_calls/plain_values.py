@@ -442,3 +442,54 @@ def _list_read_edits(
     edits = [Edit(text.span(parent.targets[0]), left)]
     is_written = text.written(names[at]) != "_"
     return edits + ([write_after(text, parent, read)] if is_written else [])
+
+
+TEXTS = re.compile(r"too many dimensions 'str'|new\(\): invalid data type 'str'")
+
+
+def find_texts(program: Program, finding: Finding) -> Explanation | None:
+    """Return that a tensor is to be made of texts, such as class names, or None."""
+    if TEXTS.search(finding.words) is None:
+        return None
+    for text, call in program.iter_calls(finding):
+        if get_called_name(call) not in ("tensor", "as_tensor") or not call.args:
+            continue
+        data = call.args[0]
+        item = data.elt if isinstance(data, ast.ListComp) else data
+        message = (
+            f"`{text.written(item)}` is a text, or holds texts, and a tensor is made of"
+            " numbers: each class has one"
+        )
+        fixes = []
+        for name, is_table in _iter_class_names(program):
+            number = f"{name}[{{}}]" if is_table else f"{name}.index({{}})"
+            ways = [number.format(text.written(item))]
+            if isinstance(data, ast.Name):
+                ways.append(f"[{number.format('each')} for each in {data.id}]")
+            for new in ways:
+                edit = Edit(text.span(item), new)
+                fixes.append(Fix("fits", f"`{join_lines(new)}`", (edit,)))
+        return Explanation(message, (), tuple(fixes))
+    return None
+
+
+def _iter_class_names(program: Program) -> Iterator[tuple[str, bool]]:
+    """Yield the names of lists of texts, and of tables from texts to numbers, with
+    True.
+    """
+    for text in program.own_texts():
+        for node in text.nodes:
+            value = node.value if isinstance(node, ast.Assign) else None
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if not isinstance(target, ast.Name):
+                continue
+            is_table = isinstance(value, ast.Dict)
+            items = value.keys if isinstance(value, ast.Dict) else []
+            if isinstance(value, ast.List | ast.Tuple):
+                items = list(value.elts)
+            texts = [
+                isinstance(item, ast.Constant) and isinstance(item.value, str)
+                for item in items
+            ]
+            if len(texts) > 1 and all(texts):
+                yield target.id, is_table

@@ -257,7 +257,7 @@ def index_put(
     if wrong is not None:  # whose places are those of brackets
         return replace(wrong, got=None, wanted=None, grants=())
     wrong = _of_written(input, items, values, values.shape)
-    if wrong is not None:
+    if wrong is not None and wrong.grants:
         grants = tuple(Grant("values", grant.value) for grant in wrong.grants)
         return replace(wrong, got=None, grants=grants)
     return None
@@ -269,7 +269,7 @@ def _of_written(
     """Check that the value, without leading 1s, broadcasts to the indexed part."""
     part = _picked_shape(self.shape, items)
     if part is None:
-        return None
+        return _of_masked(self, items, value, shape)
     while shape and shape[0] == 1:
         shape = shape[1:]
     back = next(
@@ -302,6 +302,30 @@ def _of_written(
         why = f"{{op}} writes into {self.dtype} by indices"
         return dtype_unmet("value", value, self.dtype, why, "self")
     return None
+
+
+def _of_masked(
+    self: Meta, items: tuple[Any, ...], value: Meta, shape: tuple[int, ...]
+) -> Unmet | None:
+    """Check that what is written where a mask is True has not as many rows as the mask:
+    `x[mask] = y` of a `y` as long as `x`.
+    """
+    mask = items[0]
+    if len(items) != 1 or not is_tensor(mask) or mask.dtype not in MASKS:
+        return None
+    rows = len(mask.shape)
+    if rows != 1 or shape != self.shape or mask.shape[0] < 2:
+        return None
+    return Unmet(
+        WRITTEN_SHAPE,
+        "{op} writes into the rows of {self} that {index} selects, but {value}"
+        f" {text(shape)} has all {shape[0]} rows",
+        Place("value", 0),
+        None,
+        shape[0],
+        None,
+        makes=(Made(self.shape, self.dtype),),
+    )
 
 
 def _picked_shape(
