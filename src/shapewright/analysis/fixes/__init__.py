@@ -48,6 +48,7 @@ from shapewright.analysis.fixes.sequence_layouts import (
     suggest_flat_bags,
     suggest_time_first,
 )
+from shapewright.analysis.fixes.signal_lengths import suggest_signal_length
 from shapewright.analysis.fixes.single_numbers import (
     suggest_formatted_number,
     suggest_single_number,
@@ -113,6 +114,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rows", index_edits.suggest_all_rows),  # all columns of all rows would be taken
+    ("size", suggest_signal_length),  # a crop would leave out the last point
     ("single", suggest_formatted_number),  # another tensor would be shown
     ("single", suggest_single_number),  # a part of the losses is no mean
     ("rows", index_edits.suggest_masked_rows),  # numbers are no mask
