@@ -114,3 +114,11 @@ def test_a_class_that_is_allowed_is_loaded(
     report = rehearsed(tmp_path, text + 'print(read["config"].width)\n')
     assert report.findings == ()
     assert report.complete
+
+
+def test_all_objects_are_made_of_a_file_that_is_trusted(tmp_path: Path) -> None:
+    text = SCRIPT.replace("{saved}", SAVED["config"])
+    text = text.replace("{before}", "").replace("{named}", "")
+    (found,) = rehearsed(tmp_path, text).findings
+    assert found.fixes[0].message.endswith(", if you trust the file")
+    assert found.fixes[0].checked

@@ -193,7 +193,7 @@ def _explain_objects(text: SourceText, call: ast.Call, messages: str) -> Explana
     fixes = [
         Fix(
             "fits",
-            f"`{text.line_of(call)[:-1]}, weights_only=False)`",
+            f"`{text.line_of(call)[:-1]}, weights_only=False)`, if you trust the file",
             (Edit(text.span(node).end, ", weights_only=False"),),
         )
         for node in last
