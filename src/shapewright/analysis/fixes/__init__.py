@@ -214,6 +214,7 @@ ALONE_OF_ERRORS = (
     suggest_finding_unused,
     suggest_dynamic_shapes,
     suggest_traced_sizes,
+    suggest_row_positions,
 )
 """Edits for errors of the program beside which no others are tried."""
 
@@ -266,7 +267,6 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *iter_options("cause", 0.5, cause.fixes if cause is not None else ()),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
-            *iter_options("row", 0.5, suggest_row_positions(program, finding)),
             *iter_options("turned", 0.5, suggest_columns(program, finding)),
             *iter_options("squeeze", 0.9, squeeze_edits.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),
