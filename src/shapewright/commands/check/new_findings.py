@@ -151,12 +151,22 @@ class NewFindings:
     def iterate_loads(
         self, seen: set[Place]
     ) -> Iterator[tuple[Reported, list[FixOption]]]:
-        """Yield the state dicts that do not fit."""
+        """Yield the state dicts that do not fit, each once where a loop loads it."""
+        counts = Counter(
+            (span, explain_load(span, misloaded).message)
+            for span, misloaded in self.program.loads
+            if misloaded.matched is None
+        )
         for span, misloaded in self.program.loads:
             place = (span.file, span.line, LOAD)
             if place not in seen and misloaded.matched is None:
                 load = explain_load(span, misloaded)
-                load = replace(load, related=_collect_places(self.program, load))
+                count = counts.pop((span, load.message), 0)
+                if not count:
+                    continue
+                load = replace(
+                    load, count=count, related=_collect_places(self.program, load)
+                )
                 late = find_late_layer(self.program, misloaded)
                 fixes = suggest_fixes(self.program, span, misloaded)
                 options = [*iter_options("load", 1.0, fixes)]
