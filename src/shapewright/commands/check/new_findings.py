@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.collate_edits import (
 )
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
+from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -247,11 +248,15 @@ class NewFindings:
         """
         program, fresh = self.program, self.fresh
         if finding.code == ITEMS_DO_NOT_STACK:
+            if any(reported.removes(place, self.crowded) for reported in fresh):
+                return  # its data set is that of an earlier loader
+            unsized = describe_unsized_images(program, finding)
+            shown = replace(finding, related=(*finding.related, *unsized))
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)
             options += iter_options("single", 2.0, items)
-            yield Reported(finding, place), options
+            yield Reported(shown, place), options
             return
         if alone and fresh:
             return
