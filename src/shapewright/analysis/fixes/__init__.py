@@ -29,6 +29,7 @@ from shapewright.analysis.fixes.class_counts import suggest_all_classes
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
+from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
@@ -124,6 +125,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("keyword", suggest_kept_dims),  # another dim would be reduced
     ("registered", suggest_registered_lists),  # a cast would leave them untrained
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
+    ("eval", suggest_evaluation),  # one sample has no statistics at any width
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""

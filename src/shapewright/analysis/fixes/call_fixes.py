@@ -368,7 +368,6 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     part = crop_edits.suggest_fitting_part(program, failure)
     yield from iter_options("larger", 1.2, part)
     yield from iter_options("batch", 0.8, suggest_larger_batch(program, failure))
-    yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     of_rank = unmet is not None and unmet.code == WRONG_RANK
     if failure.error != "IndexError" or of_rank:
         cost = 1.7 if turned else 3.0

@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.collate_edits import (
 )
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
+from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
@@ -65,6 +66,7 @@ from shapewright.findings.codes import (
     DTYPE_MISMATCH,
     ITEMS_DO_NOT_STACK,
     MIXED_DEVICES,
+    ONE_VALUE_PER_CHANNEL,
     PROGRAM_ERROR,
     TORCH_ERROR,
     TUPLE_AS_TENSOR,
@@ -220,6 +222,8 @@ class NewFindings:
         related = related or describe_decisions(program, failure)
         related = related or describe_layout(program, failure)
         related = related or describe_labels_of_views(program, failure)
+        if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
+            related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
             finding = replace(finding, related=(related, *finding.related))
         hazards = find_hazards_before(program, failure)
