@@ -49,6 +49,7 @@ from shapewright.analysis.fixes.sequence_layouts import (
     suggest_flat_bags,
     suggest_time_first,
 )
+from shapewright.analysis.fixes.single_scores import suggest_binary_loss
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -111,6 +112,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rows", index_edits.suggest_all_rows),  # all columns of all rows would be taken
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
+    ("loss", suggest_binary_loss),  # the batch would be taken for the classes
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("dtype", suggest_floats_between),  # floats are no targets of a loss
     ("order", suggest_pattern_orders),  # another layer would join other dims

@@ -34,6 +34,7 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.mistaken_calls import (
@@ -221,6 +222,7 @@ class NewFindings:
         related = describe_single_sample(program, failure.op)
         related = related or describe_decisions(program, failure)
         related = related or describe_layout(program, failure)
+        related = related or describe_single_score(program, failure)
         related = related or describe_labels_of_views(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
