@@ -33,6 +33,7 @@ from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.options import FixOption, iter_options
@@ -107,6 +108,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("list", suggest_tensors),
     ("graph", suggest_scores_for_failed_loss),  # a label would fit the decisions
     ("state", suggest_joined_directions),
+    ("state", suggest_state_of_batch),  # other samples would fit the state
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
