@@ -26,6 +26,7 @@ from shapewright.analysis.fixes.collate_edits import (
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
+from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
@@ -223,6 +224,7 @@ class NewFindings:
         related = related or describe_decisions(program, failure)
         related = related or describe_layout(program, failure)
         related = related or describe_single_score(program, failure)
+        related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
