@@ -38,6 +38,7 @@ from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.order_edits import suggest_without_permute
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
@@ -121,6 +122,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("turned", suggest_row),  # a layer of one feature would take them as samples
     ("size", suggest_interpolated_logits),  # a mask of fewer pixels is another one
+    ("order", suggest_without_permute),  # a second one would turn the image
     ("order", suggest_swapped_pads),  # a resized map would blur what is padded
     ("created", suggest_joined_sizes),  # a number would stand for the factor
     ("order", suggest_labels_of_views),  # a slice would leave out a view
