@@ -116,6 +116,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_squeezed_items,
 )
 from shapewright.analysis.fixes.token_edits import suggest_padding_for_ignored
+from shapewright.analysis.fixes.unread_sizes import suggest_unread_size
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
     suggest_channels_of_maps,
@@ -275,6 +276,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("whole", 1.4, whole)
     yield from iter_options("larger", 1.1, suggest_last_steps(program, failure))
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
+    unread_size = suggest_unread_size(program, failure)
+    yield from iter_options("unread-size", 0.8, unread_size)
     condition = suggest_shortcut_condition(program, failure)
     yield from iter_options("shortcut", 1.0, condition)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
