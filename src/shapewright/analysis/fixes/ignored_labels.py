@@ -13,7 +13,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Fix, Related
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
@@ -24,7 +24,7 @@ from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 LOSSES = operators_with("is_loss")
 IGNORED = -100
 """What torch's losses ignore unless they are told otherwise."""
-FILLING = {"full": 1, "full_like": 1, "fill_": 0, "pad_sequence": 2, "pad": 2}
+FILLING = values_of("fill_value_at") | {"pad_sequence": 2, "pad": 3}
 """Calls that put a number in, and the place of that argument."""
 WORDS = ("padding_value", "fill_value", "value")
 MASK = re.compile(r"mask|valid|keep", re.IGNORECASE)
@@ -45,25 +45,25 @@ def suggest_valid_labels(program: Program, failure: Failure) -> Iterator[Fix]:
         if call.ops[0] <= op.index < call.ops[1] and call.span is not None
     ]
     for call in reversed(calls):
-        place = program.call_at(call.span)
-        if place is None or is_installed(place[0].file):
+        caller = program.call_at(call.span)
+        if caller is None or is_installed(caller[0].file):
             continue
-        if _compares(program, call, value):
+        if _is_compared(program, call, value):
             break
-        argument = _find_argument(program, call, place[1], indices)
+        argument = _find_argument(program, call, caller[1], indices)
         facts = collect_leaves([*call.inputs])
         is_masked = any(fact.dtype == "bool" for fact in facts)
-        if argument is not None and (is_masked or _has_mask(*place, value)):
-            yield _fill(place[0], argument, value)
+        if argument is not None and (is_masked or _has_mask(*caller, value)):
+            yield _fill(caller[0], argument, value)
             return
     where = program.node(op.span)
     if where is None or not _has_mask(*where, value):
         return
     places = find_tensor_expressions(program, op)
-    for found, fact in zip(places, op.inputs, strict=False):
-        if found is None or "int" not in fact.dtype:
+    for place, fact in zip(places, op.inputs, strict=False):
+        if place is None or "int" not in fact.dtype:
             continue
-        node = _get_receiver(found[0])
+        node = _get_receiver(place[0])
         written = where[0].written(node)
         if isinstance(node, ast.Name | ast.Attribute):
             new = f"{written}.clamp(min=0)"
@@ -158,18 +158,18 @@ def _find_argument(
     for index in indices:
         for maker in iter_first_makers(program, index):
             origins |= {fact.tensor for fact in maker.inputs[:1]}
-    for given, argument in zip(call.inputs[0], node.args, strict=False):
-        is_origin = isinstance(given, Fact) and given.tensor in origins
+    for handed, argument in zip(call.inputs[0], node.args, strict=False):
+        is_origin = isinstance(handed, Fact) and handed.tensor in origins
         if is_origin and not isinstance(argument, ast.Starred):
             return argument
     for word in node.keywords:
-        given = call.inputs[1].get(word.arg or "")
-        if isinstance(given, Fact) and given.tensor in origins:
+        handed = call.inputs[1].get(word.arg or "")
+        if isinstance(handed, Fact) and handed.tensor in origins:
             return word.value
     return None
 
 
-def _compares(program: Program, call: ModuleCall, value: int) -> bool:
+def _is_compared(program: Program, call: ModuleCall, value: int) -> bool:
     """Return whether a module finds the ignored positions by itself."""
     for text in program.own_texts():
         for _, definition in text.definitions(call.class_name):

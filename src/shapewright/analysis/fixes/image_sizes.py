@@ -54,7 +54,7 @@ def suggest_resize(program: Program, finding: Finding) -> Iterator[Fix]:
     several sizes are left as they are: of the size that the program names, or of the
     smaller sides.
     """
-    shapes = read_image_shapes(finding)
+    shapes = _read_image_shapes(finding)
     if not shapes:
         return
     height, width = (min(sizes) for sizes in zip(*(s[1:] for s in shapes), strict=True))
@@ -85,7 +85,7 @@ def suggest_resize(program: Program, finding: Finding) -> Iterator[Fix]:
 
 def describe_unsized_images(program: Program, finding: Finding) -> tuple[Related, ...]:
     """Return the transforms that leave images of several sizes as they are."""
-    if finding.code != ITEMS_DO_NOT_STACK or not read_image_shapes(finding):
+    if finding.code != ITEMS_DO_NOT_STACK or not _read_image_shapes(finding):
         return ()
     places = [
         Related(text.span(step), "no transform resizes the images")
@@ -95,7 +95,7 @@ def describe_unsized_images(program: Program, finding: Finding) -> tuple[Related
     return tuple(places[:1])
 
 
-def read_image_shapes(finding: Finding) -> list[tuple[int, ...]]:
+def _read_image_shapes(finding: Finding) -> list[tuple[int, ...]]:
     """Return the two shapes of images with as many channels of which a finding speaks;
     an empty list if it speaks of other items.
     """
@@ -139,7 +139,7 @@ def _find_size(text: SourceText, step: ast.Call) -> str:
                 return written
     functions = [n for n in text.outwards(step) if isinstance(n, FUNCTIONS)]
     for function in functions:
-        for parameter in list_parameters(function):
+        for parameter in _list_parameters(function):
             if SIZES.search(parameter):
                 return f"({parameter}, {parameter})"
     settings = _list_settings(text)
@@ -156,7 +156,7 @@ def _find_size(text: SourceText, step: ast.Call) -> str:
     return ""
 
 
-def list_parameters(function: ast.AST) -> list[str]:
+def _list_parameters(function: ast.AST) -> list[str]:
     """Return the names of the parameters of a function."""
     arguments = getattr(function, "args", None)
     if not isinstance(arguments, ast.arguments):
