@@ -110,3 +110,59 @@ def test_ignored_labels_are_no_tokens(call: str, new: str, tmp_path: Path) -> No
     report = rehearsed(tmp_path, SHIFTED.format(call=call))
     (finding,) = [f for f in report.findings if f.severity == "error"]
     assert finding.fixes[0].message == new
+
+
+COUNTED = """\
+import torch
+from torch import nn
+
+words = "a cat sat on the mat and a dog ran to it".split()
+stoi = {{w: i + {first} for i, w in enumerate(sorted(set(words)))}}
+vocab_size = len(stoi)
+
+
+class Tagger(nn.Module):
+    def __init__(self, n_words, dim=8):
+        super().__init__()
+        self.embedding = nn.Embedding({rows}, dim, padding_idx=0)
+        self.head = nn.Linear(dim, 3)
+
+    def forward(self, x):
+        return self.head(self.embedding(x).mean(1))
+
+
+model = {built}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    x = torch.tensor([[stoi[w] for w in words], [0] * len(words)])
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), torch.tensor([0, 1])).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "built", "edit"),
+    [
+        (2, "n_words", "Tagger(len(stoi))", "len(stoi) + 2"),
+        (3, "n_words", "Tagger(len(stoi))", "len(stoi) + 3"),
+        (3, "n_words", "Tagger(n_words=vocab_size)", "vocab_size + 3"),
+        (3, "n_words", "Tagger(len(stoi) + 1)", "len(stoi) + 3"),
+        (1, "n_words", "Tagger(vocab_size)", "vocab_size + 1"),
+        (2, "n_words", "Tagger(11)", "13"),
+    ],
+)
+def test_tokens_that_were_not_counted_are_added_to_the_count(
+    first: int, rows: str, built: str, edit: str, tmp_path: Path
+) -> None:
+    text = COUNTED.format(first=first, rows=rows, built=built)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "index-out-of-range"
+    assert finding.fixes[0].checked
+    assert [edit.text for edit in finding.fixes[0].edits] == [edit]
+
+
+@pytest.mark.parametrize("built", ["Tagger(len(stoi) + 2)", "Tagger(vocab_size + 3)"])
+def test_tokens_that_are_counted_are_quiet(built: str, tmp_path: Path) -> None:
+    text = COUNTED.format(first=2, rows="n_words", built=built)
+    assert not rehearsed(tmp_path, text).findings

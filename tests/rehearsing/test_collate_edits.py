@@ -92,7 +92,72 @@ def test_images_become_tensors_of_one_size(
     more: str, data: str, first: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("torchvision")
-    assert get_fixes(tmp_path, PHOTOS.format(more=more, data=data)) == [first]
+    assert get_fixes(tmp_path, PHOTOS.format(more=more, data=data))[0] == first
+
+
+VIEWS = """\
+    import argparse
+    import numpy as np
+    import torch
+    from PIL import Image
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+    from torchvision import transforms
+    {constant}
+    class Views(Dataset):
+        def __init__(self, first, second):
+            self.first, self.second = first, second
+        def __len__(self):
+            return 8
+        def __getitem__(self, i):
+            image = Image.fromarray(np.zeros((40 + i, 50, 3), np.uint8))
+            return self.first(image), self.second(image)
+    def build({parameter}):
+        first = transforms.Compose([transforms.ColorJitter(), transforms.ToTensor()])
+        return Views(first, {second})
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    for x, y in DataLoader(build({argument}), batch_size=4):
+        (net(x) - net(y)).pow(2).mean().backward()
+    """
+BARE = "transforms.ToTensor()"
+
+
+@pytest.mark.parametrize(
+    ("constant", "parameter", "argument", "size"),
+    [
+        ("", "size", "32", "(size, size)"),
+        ("", "root='.', img_size=32", "", "(img_size, img_size)"),
+        ("IMAGE_SIZE = 32", "", "", "(IMAGE_SIZE, IMAGE_SIZE)"),
+        ("INPUT_SIZE = (24, 32)", "", "", "INPUT_SIZE"),
+        ("parser = argparse.ArgumentParser()\n"
+         "    parser.add_argument('--image-size', type=int, default=32)\n"
+         "    args = parser.parse_args()", "", "",
+         "(args.image_size, args.image_size)"),
+        ("batch_size = 32; hidden_size = 16", "", "", "(40, 50)"),
+    ],
+)  # fmt: skip
+def test_all_views_get_the_size_that_the_program_names(
+    constant: str, parameter: str, argument: str, size: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("torchvision")
+    text = VIEWS.format(
+        constant=constant, parameter=parameter, argument=argument, second=BARE
+    )
+    report = rehearsed(tmp_path, text)
+    (finding,) = (f for f in report.findings if f.severity == "error")
+    assert any("no transform resizes" in place.message for place in finding.related)
+    resize = f"transforms.Resize({size}), transforms.ToTensor()"
+    edits = [edit.text for edit in finding.fixes[0].edits]
+    assert edits == [resize, f"transforms.Compose([{resize}])"]
+    assert finding.fixes[0].checked
+
+
+def test_the_other_view_says_which_size(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision")
+    second = "transforms.Compose([transforms.Resize((32, 36)), transforms.ToTensor()])"
+    text = VIEWS.format(constant="", parameter="size=9", argument="", second=second)
+    first, *_ = get_fixes(tmp_path, text)
+    assert first == "`transforms.Resize((32, 36))` in front of `transforms.ToTensor()`"
 
 
 SCANS = """\

@@ -112,3 +112,35 @@ def test_a_load_of_nothing_is_found(name: str, tmp_path: Path) -> None:
 def test_a_part_that_matches_is_quiet(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.format(load=RIGHT[name]))
     assert [each.message for each in report.findings] == []
+
+
+LOOPED = """\
+import torch
+from torch import nn
+
+net, wrapped = nn.Linear(4, 2), nn.DataParallel(nn.Linear(4, 2))
+larger = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(3):
+    optimizer.zero_grad()
+    net(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+    {load}
+"""
+
+
+@pytest.mark.parametrize(
+    ("load", "counts"),
+    [
+        ("wrapped.load_state_dict(net.state_dict())", [3]),
+        ("for other in (wrapped, larger): other.load_state_dict(net.state_dict())",
+         [3, 3]),
+        ("wrapped.module.load_state_dict(net.state_dict())", []),
+    ],
+)  # fmt: skip
+def test_a_load_in_a_loop_is_one_error(
+    load: str, counts: list[int], tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, LOOPED.format(load=load)).findings
+    errors = [finding for finding in findings if finding.severity == "error"]
+    assert [finding.count for finding in errors] == counts

@@ -101,6 +101,48 @@ CASES = {
         "[torch.as_tensor(row) for row in rows], batch_first=True)\n"
         "    return rows, torch.utils.data.default_collate(targets)",
     ),
+    "spectrograms of frequencies and frames": (
+        "spec = self.rows(i).T\nreturn spec, i % 3",
+        "",
+        "    net, head = nn.Conv1d(6, 8, 3), nn.Linear(8, 3)\n"
+        "    for x, y in loader:\n"
+        "        nn.functional.cross_entropy(head(net(x).mean(2)), y).backward()\n",
+        "def collate(items):\n"
+        "    spec, targets = zip(*items)\n"
+        "    spec = nn.utils.rnn.pad_sequence("
+        "[row.T for row in spec], batch_first=True).transpose(1, 2)\n"
+        "    return spec, torch.utils.data.default_collate(targets)",
+    ),
+    "arrays of frequencies and frames": (
+        "return i % 3, self.rows(i).numpy().T",
+        "",
+        "    net, head = nn.GRU(6, 8, batch_first=True), nn.Linear(8, 3)\n"
+        "    for y, x in loader:\n"
+        "        out, _ = net(x.transpose(1, 2))\n"
+        "        nn.functional.cross_entropy(head(out[:, -1]), y).backward()\n",
+        "def collate(items):\n"
+        "    inputs, rows = zip(*items)\n"
+        "    rows = nn.utils.rnn.pad_sequence("
+        "[torch.as_tensor(row).T for row in rows], batch_first=True).transpose(1, 2)\n"
+        "    return torch.utils.data.default_collate(inputs), rows",
+    ),
+    "spectrograms with names": (
+        "return {'spec': self.rows(i).T, 'label': i % 3}",
+        "",
+        "    net, head = nn.Conv1d(6, 8, 3), nn.Linear(8, 3)\n"
+        "    for batch in loader:\n"
+        "        scores = head(net(batch['spec']).mean(2))\n"
+        "        nn.functional.cross_entropy(scores, batch['label']).backward()\n",
+        "def collate(items):\n"
+        '    padded = ["spec"]\n'
+        "    columns = {key: [item[key] for item in items] for key in items[0]}\n"
+        "    return {\n"
+        "        key: nn.utils.rnn.pad_sequence([row.T for row in column],"
+        " batch_first=True).transpose(1, 2) if key in padded\n"
+        "        else torch.utils.data.default_collate(column)\n"
+        "        for key, column in columns.items()\n"
+        "    }",
+    ),
     "lists of numbers": (
         "tokens, label = list(range(1, 5 + i)), i % 3\nreturn tokens, label",
         "",
@@ -180,3 +222,15 @@ def test_images_in_grey_are_not_padded_to_colours(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, HEAD.format(item=item, constant="") + loop)
     (finding,) = (f for f in report.findings if f.severity == "error")
     assert not any("pad" in fix.message for fix in finding.fixes)
+
+
+def test_two_loaders_of_one_data_set_are_one_error(tmp_path: Path) -> None:
+    item, constant, loop, _ = CASES["a sequence and its label"]
+    indented = "\n".join(f"            {line}" for line in item.split("\n"))
+    more = "    second = DataLoader(Data(), batch_size=3)\n"
+    text = HEAD.format(item=indented, constant=constant) + more + loop
+    text += "    for tokens, label in second:\n        head(net(tokens).mean(1))\n"
+    report = rehearsed(tmp_path, text)
+    (finding,) = (f for f in report.findings if f.severity == "error")
+    keywords = [edit.text for edit in finding.fixes[0].edits[1:]]
+    assert keywords == [", collate_fn=collate"] * 2

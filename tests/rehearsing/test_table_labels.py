@@ -63,6 +63,36 @@ def test_a_row_is_read_by_its_position(
 
 
 @pytest.mark.parametrize(
+    ("before", "items"),
+    [
+        ("area, price = self.areas[i], self.y[i]", "area, price"),
+        ("area = self.areas[i]; price = self.y[i]", "area, price"),
+        ("area = self.areas[i] / 2; x = self.x[i]", "area, self.y[i]"),
+        ("area = self.areas[i]; price = PRICES[i]", "area, price"),
+        ("area = self.areas[i]; self.seen[i] = area", "area, self.y[i]"),
+    ],
+)
+def test_all_columns_of_a_function_are_read_by_position(
+    before: str, items: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pandas")
+    text = HOUSES.format(items=items, frame="rest")
+    text = text.replace(f"return {items}", f"{before}; return {items}")
+    prices = (
+        "PRICES = dict(enumerate(range(40)))\n\nclass Houses(Dataset):\n    seen = {}"
+    )
+    text = text.replace("class Houses(Dataset):", prices)
+    (finding,) = [
+        f for f in rehearsed(tmp_path, text).findings if f.severity == "error"
+    ]
+    columns = ["self.areas.iloc[i]"]
+    if "self.y[i]" in before + items:
+        columns.append("self.y.iloc[i]")
+    assert [edit.text for edit in finding.fixes[0].edits] == columns
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(
     ("items", "frame"),
     [
         ("self.x[i], self.y.iloc[i]", "rest"),

@@ -21,9 +21,11 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_dotted_name,
     get_last_name,
+    iter_assignments,
 )
 
 MISSING = re.compile(r"KeyError`?: (\d+)$")
@@ -61,20 +63,25 @@ def _is_of_frame(finding: Finding, read: ast.Subscript) -> bool:
 
 
 def suggest_row_positions(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Suggest `self.users.iloc[i]` for all columns that a statement reads at `i`, and
-    for the one alone that was refused.
+    """Suggest `self.users.iloc[i]` for all columns that a function reads at `i`, for
+    those of one statement, and for the one alone that was refused.
     """
     places = _find_reads(program, finding)
-    if places is None:
+    if places is None or not any("pandas" in p.span.file for p in finding.related):
         return
     text, reads = places
     tables = [read for read in reads[1:] if not _is_array(text, read.value)]
-    new = _write_position(text, reads[0])
-    for chosen in ([reads[0], *tables], reads[:1]):
+    columns = [read for read in tables if _is_column(text, read.value)]
+    statement = text.statement_of(reads[0])
+    beside = [read for read in tables if text.statement_of(read) is statement]
+    choices = {tuple(others): None for others in (tables, columns, beside, [])}
+    for others in choices:
+        chosen = [reads[0], *others]
         edits = tuple(
             Edit(text.span(read), _write_position(text, read)) for read in chosen
         )
-        yield Fix("fits", f"`{join_lines(new)}`", edits)
+        shown = dict.fromkeys(f"`{join_lines(edit.text)}`" for edit in edits)
+        yield Fix("fits", " and ".join(shown), edits)
 
 
 def _write_position(text: SourceText, read: ast.Subscript) -> str:
@@ -96,7 +103,7 @@ def _is_array(text: SourceText, owner: ast.expr) -> bool:
     """Return whether the program sets a name to a tensor, an array or a list, which are
     read by position.
     """
-    values = find_defining(text, get_last_name(owner))
+    values = _find_values(text, owner)
     return bool(values) and all(
         isinstance(value, ast.List | ast.ListComp | ast.Tuple)
         or (isinstance(value, ast.Attribute) and value.attr == "values")
@@ -104,6 +111,35 @@ def _is_array(text: SourceText, owner: ast.expr) -> bool:
         or get_dotted_name(getattr(value, "func", None)).startswith(OF_ARRAYS)
         for value in values
     )
+
+
+def _is_column(text: SourceText, owner: ast.expr) -> bool:
+    """Return whether the program sets a name to a column of a table."""
+    values = _find_values(text, owner)
+    return bool(values) and all(
+        any(
+            isinstance(part, ast.Subscript) and _is_text(part.slice)
+            for part in ast.walk(value)
+        )
+        for value in values
+    )
+
+
+def _find_values(text: SourceText, owner: ast.expr) -> list[ast.expr]:
+    """Return what the program sets an attribute or a name to."""
+    values = [
+        value
+        for target, value in iter_assignments(text.tree, unpacked=True)
+        if isinstance(owner, ast.Attribute)
+        and isinstance(target, ast.Attribute)
+        and target.attr == owner.attr
+    ]
+    return values or find_defining(text, get_last_name(owner))
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Return whether an expression is a string."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 BY_LABELS = ("loc", "at")
@@ -147,7 +183,9 @@ TWINS = ("test", "valid", "val", "dev")
 def _find_reads(
     program: Program, finding: Finding
 ) -> tuple[SourceText, list[ast.Subscript]] | None:
-    """Return the reads of columns at one index in the statement of a `KeyError`."""
+    """Return the reads of columns at one index in the function of a `KeyError`, that
+    which was refused first.
+    """
     torch_message = f"KeyError`: {finding.torch_message.rpartition(': ')[2]}"
     if not (MISSING.search(finding.message) or MISSING.search(torch_message)):
         return None
@@ -166,12 +204,14 @@ def _find_reads(
     if not _is_read(node):
         return None
     index = text.written(_get_row(node))
+    around = text.around(node, *FUNCTIONS) or text.statement_of(node)
     reads = [
         other
-        for other in ast.walk(text.statement_of(node))
+        for other in ast.walk(around)
         if isinstance(other, ast.Subscript)
         and other is not node
         and _is_read(other)
+        and isinstance(other.ctx, ast.Load)
         and text.written(_get_row(other)) == index
     ]
     return text, [node, *reads]
@@ -191,8 +231,7 @@ def _is_read(read: ast.Subscript) -> bool:
     if isinstance(owner, ast.Attribute) and owner.attr in BY_POSITIONS:
         return False
     if isinstance(owner, ast.Subscript):  # `table["price"][i]`
-        column = owner.slice
-        if not isinstance(column, ast.Constant) or not isinstance(column.value, str):
+        if not _is_text(owner.slice):
             return False
     elif not isinstance(owner, ast.Name | ast.Attribute):
         return False
@@ -237,7 +276,7 @@ def suggest_one_column(program: Program, failure: Failure) -> Iterator[Fix]:
             if text is None or not isinstance(place, ast.List) or len(place.elts) != 1:
                 continue
             name = place.elts[0]
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            if _is_text(name):
                 assert isinstance(node, ast.Subscript)
                 new = text.written(name)
                 shown = f"`{text.written(node.value)}[{new}]`"

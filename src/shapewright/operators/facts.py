@@ -72,6 +72,7 @@ MEANINGS = {
     "preallocates": "makes a tensor that a loop then fills",
     "collects_results": "makes a tensor that holds what came step by step",
     "fills_with": "the number of which all elements are",
+    "fill_value_at": "fills a tensor with a number, its argument at this position",
     "follows_from_numbers": "has values that follow from the numbers it is given",
     "has_default_dtype": "has torch's default dtype unless `dtype` is given",
     "has_integer_dtype": "has dtype int64 unless `dtype` is given",

@@ -29,12 +29,16 @@ from shapewright.analysis.fixes.class_counts import suggest_all_classes
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
+from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
+from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.order_edits import suggest_without_permute
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
@@ -53,6 +57,7 @@ from shapewright.analysis.fixes.single_numbers import (
     suggest_formatted_number,
     suggest_single_number,
 )
+from shapewright.analysis.fixes.single_scores import suggest_binary_loss
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_layer_meant,
@@ -110,6 +115,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("list", suggest_tensors),
     ("graph", suggest_scores_for_failed_loss),  # a label would fit the decisions
     ("state", suggest_joined_directions),
+    ("state", suggest_state_of_batch),  # other samples would fit the state
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
@@ -119,20 +125,24 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("single", suggest_single_number),  # a part of the losses is no mean
     ("rows", index_edits.suggest_masked_rows),  # numbers are no mask
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
+    ("loss", suggest_binary_loss),  # the batch would be taken for the classes
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("dtype", suggest_floats_between),  # floats are no targets of a loss
     ("order", suggest_pattern_orders),  # another layer would join other dims
     ("turned", suggest_row),  # a layer of one feature would take them as samples
     ("size", suggest_interpolated_logits),  # a mask of fewer pixels is another one
+    ("order", suggest_without_permute),  # a second one would turn the image
     ("order", suggest_swapped_pads),  # a resized map would blur what is padded
     ("created", suggest_joined_sizes),  # a number would stand for the factor
     ("order", suggest_labels_of_views),  # a slice would leave out a view
     ("tokens", suggest_last_tokens),  # one position would stand for all
+    ("filled", suggest_valid_labels),  # no table has rows below 0
     ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
     ("registered", suggest_registered_lists),  # a cast would leave them untrained
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
+    ("eval", suggest_evaluation),  # one sample has no statistics at any width
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""
@@ -223,6 +233,7 @@ ALONE_OF_ERRORS = (
     suggest_finding_unused,
     suggest_dynamic_shapes,
     suggest_traced_sizes,
+    suggest_row_positions,
 )
 """Edits for errors of the program beside which no others are tried."""
 
@@ -275,7 +286,6 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
             *iter_options("cause", 0.5, cause.fixes if cause is not None else ()),
             *iter_options("value", 0.6, suggest_values(program, finding)),
             *fix_mistaken_call(program, finding),
-            *iter_options("row", 0.5, suggest_row_positions(program, finding)),
             *iter_options("turned", 0.5, suggest_columns(program, finding)),
             *iter_options("squeeze", 0.9, squeeze_edits.fix_last_squeeze(program)),
             *iter_options("last-batch", 1.0, last),

@@ -40,6 +40,7 @@ from shapewright.analysis.fixes.expanded_operands import (
     suggest_expanded,
     suggest_other_repeats,
 )
+from shapewright.analysis.fixes.grey_images import suggest_colour_images
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
     suggest_channels_before_transform,
@@ -115,6 +116,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_squeezed_items,
 )
 from shapewright.analysis.fixes.token_edits import suggest_padding_for_ignored
+from shapewright.analysis.fixes.unread_sizes import suggest_unread_size
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
     suggest_channels_of_maps,
@@ -171,6 +173,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     )
     yield from iter_options("expanded", 1.1, suggest_expanded(program, failure))
     yield from iter_options("channels", 0.8, suggest_channel_dims(program, failure))
+    colours = suggest_colour_images(program, failure)
+    yield from iter_options("colours", 0.7, colours)
     repeats = suggest_other_repeats(program, failure)
     yield from iter_options("expanded", 0.7, repeats)
     as_other = suggest_argument_of_other_call(program, failure)
@@ -272,6 +276,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("whole", 1.4, whole)
     yield from iter_options("larger", 1.1, suggest_last_steps(program, failure))
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
+    unread_size = suggest_unread_size(program, failure)
+    yield from iter_options("unread-size", 0.8, unread_size)
     condition = suggest_shortcut_condition(program, failure)
     yield from iter_options("shortcut", 1.0, condition)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))
@@ -365,7 +371,6 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     part = crop_edits.suggest_fitting_part(program, failure)
     yield from iter_options("larger", 1.2, part)
     yield from iter_options("batch", 0.8, suggest_larger_batch(program, failure))
-    yield from iter_options("eval", 1.2, operands.suggest_evaluation(program, failure))
     of_rank = unmet is not None and unmet.code == WRONG_RANK
     if failure.error != "IndexError" or of_rank:
         cost = 1.7 if turned else 3.0

@@ -6,7 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.image_edits import suggest_transform
+from shapewright.analysis.fixes.image_sizes import (
+    CHANNELS,
+    SHAPE,
+    suggest_one_side,
+    suggest_resize,
+)
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.ragged_items import (
@@ -54,8 +59,8 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             if windows:
                 return  # numbers put at the end would be predicted
             yield from _suggest_one_mode(text, finding)
-            yield from _suggest_one_size(text)
-            yield from _suggest_resize(text, finding)
+            yield from suggest_one_side(text)
+            yield from suggest_resize(program, finding)
             yield from suggest_joined_items(text, loaders, finding)
         elif OF_IMAGES in finding.message:
             yield from _suggest_tensors_of_images(text)
@@ -113,37 +118,6 @@ def _read_option(argument: ast.expr) -> str:
     return f"--{option.lstrip('-').replace('-', '_')}"
 
 
-def _suggest_one_size(text: SourceText) -> Iterator[Fix]:
-    """Suggest `Resize((256, 256))` for `Resize(256)`, which keeps the ratio of the
-    sides and so leaves images of several sizes.
-    """
-    for node in text.nodes:
-        if not isinstance(node, ast.Call) or get_called_name(node) != "Resize":
-            continue
-        sizes = [*node.args[:1], *(w.value for w in node.keywords if w.arg == "size")]
-        for size in sizes:
-            written = text.written(size)
-            is_number = evaluate_whole_number(size) is not None
-            if is_number or isinstance(size, ast.Name | ast.Attribute):
-                new = f"({written}, {written})"
-                shown = f"`{text.written(node.func)}({new})`"
-                yield Fix("fits", shown, (Edit(text.span(size), new),))
-
-
-def _suggest_resize(text: SourceText, finding: Finding) -> Iterator[Fix]:
-    """Suggest `Resize((128, 128))` in front of `ToTensor()`, where images of several
-    sizes are left as they are.
-    """
-    written = SHAPE.findall(finding.message)
-    shapes = [tuple(map(int, numbers.split(", "))) for numbers in written]
-    if len(shapes) != 2 or {len(shape) for shape in shapes} != {3}:
-        return
-    if shapes[0][0] != shapes[1][0] or shapes[0][0] not in CHANNELS:
-        return
-    height, width = (min(sizes) for sizes in zip(*(s[1:] for s in shapes), strict=True))
-    yield from suggest_transform(text, f"Resize(({height}, {width}))", OF_SIZES)
-
-
 def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
     """Suggest `Image.open(file).convert("RGB")`, where some pictures are grey or have
     an alpha channel.
@@ -164,12 +138,6 @@ def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
         if isinstance(outer, ast.Attribute) and outer.attr == "convert":
             continue
         yield append_method(text, node, '.convert("RGB")')
-
-
-SHAPE = re.compile(r"\((\d+(?:, \d+)+)\)")
-CHANNELS = (1, 3, 4)
-OF_SIZES = ("Resize", "Crop", "Pad")
-"""How transforms end that give images another size."""
 
 
 def _suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:

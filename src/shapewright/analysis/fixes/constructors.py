@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import lcm
@@ -26,6 +27,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -302,12 +304,31 @@ def write_changed_size(text: SourceText, node: ast.expr, old: int, new: int) -> 
             return f"{written} // {old // new}"
         if abs(new - old) < 2 and new > 1:
             return f"{written} {'+' if new > old else '-'} {abs(new - old)}"
+        if old < new <= old + MOST_MORE and _is_count(node):
+            return f"{written} + {new - old}"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        more = evaluate_whole_number(node.right)
+        if more is not None and old < new <= old + MOST_MORE and _is_count(node.left):
+            return f"{text.written(node.left)} + {more + new - old}"
     is_product = isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS)
     if is_product and old > 1 and new % old == 0:
         return f"{written} * {new // old}"
     if isinstance(node, ast.BinOp) and old > 1 and new == 2 * old:
         return f"2 * ({written})"
     return str(new)
+
+
+MOST_MORE = 4
+"""So many more than counted may be meant: tokens that pad, begin and end a text."""
+COUNTS = re.compile(
+    r"vocab|words|tokens|chars|users|items|entities|categories|labels|tags", re.I
+)
+
+
+def _is_count(node: ast.expr) -> bool:
+    """Return whether a size is how many things there are: `len(vocab)`, `n_items`."""
+    is_counted = get_called_name(node) == "len"
+    return is_counted or COUNTS.search(get_last_name(node)) is not None
 
 
 def _as_sum(program: Program, module: str, fact: Fact, dim: int) -> str:

@@ -47,8 +47,34 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     if failure.unmet is not None and failure.unmet.code in OF_FEATURES:
         return  # copies of one feature are no other features
     channels = failure.unmet is not None and failure.unmet.code == CHANNEL_MISMATCH
-    if channels and _is_own_layer(program, op):
+    if channels and is_own_layer(program, op):
         return  # a layer of the program's own takes what the data have
+    if channels:
+        yield from _expand_everywhere(program, failure)
+    yield from _iter_expanded(program, failure, channels)
+
+
+def _expand_everywhere(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest images in colour in all calls that are given images in grey, as those
+    of training and of evaluation.
+    """
+    fixes: dict[str, Fix] = {}
+    for other in program.failures:
+        if other.unmet != failure.unmet:
+            continue
+        for fix in _iter_expanded(program, other, True):
+            fixes.setdefault(str(fix.edits[0].span), fix)
+            break
+    if len(fixes) > 1:
+        shown = " and ".join(dict.fromkeys(fix.message for fix in fixes.values()))
+        edits = tuple(edit for fix in fixes.values() for edit in fix.edits)
+        calls = "both calls" if len(fixes) == 2 else f"all {len(fixes)} calls"
+        yield Fix("fits", f"{shown} in {calls}", edits)
+
+
+def _iter_expanded(program: Program, failure: Failure, channels: bool) -> Iterator[Fix]:
+    """Yield the expanded operands of a call, one for each that has one sample."""
+    op = program.trace.ops[failure.op]
     if len(op.inputs) < 2 or find_narrow_gather(program, op) is not None:
         return  # there is no other whose samples it could meet, or no copy is meant
     nodes = [place and place[0] for place in find_tensor_expressions(program, op)]
@@ -150,7 +176,7 @@ def _get_operand_of_size(
     return ""
 
 
-def _is_own_layer(program: Program, op: Op) -> bool:
+def is_own_layer(program: Program, op: Op) -> bool:
     """Return whether the program's own text builds a layer, for these images alone: no
     library does, and it is given none in colour elsewhere.
     """

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_nodes_on,
@@ -32,9 +31,7 @@ from shapewright.operators.failed_calls import RANK_KINDS, Failure, Repair
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
     get_called_name,
-    get_dotted_name,
     get_shape_owner,
     list_arguments,
 )
@@ -325,45 +322,6 @@ def _rank_new_dim(shape: tuple[int, ...], repair: Repair, batch: int | None) -> 
     if shape and shape[0] == batch:
         return {1: 0, len(shape): 1}.get(dim, 2 + dim)
     return dim
-
-
-def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `model.eval()` before a batch of one that no loss is computed from."""
-    op = program.trace.ops[failure.op]
-    unmet = failure.unmet
-    if unmet is None or unmet.code != ONE_VALUE_PER_CHANNEL:
-        return
-    for frame in op.frames:
-        text_and_node = program.node(frame.span)
-        call = text_and_node[1] if text_and_node is not None else None
-        if text_and_node is None or not isinstance(call, ast.Call):
-            continue
-        name = get_dotted_name(call.func)
-        if not name or "." in name or name in _list_functions(text_and_node[0]):
-            continue
-        if _is_trained_around(text_and_node[0], call):
-            return
-        statement = text_and_node[0].statement_of(call)
-        new = f"{name}.eval()"
-        edit = write_before(text_and_node[0], statement, new)
-        yield Fix("fits", f"`{new}`", (edit,))
-
-
-def _list_functions(text: SourceText) -> set[str]:
-    """Return the names of the functions and classes of a file, which are no models."""
-    kinds = (*FUNCTIONS, ast.ClassDef)
-    return {getattr(node, "name", "") for node in text.nodes if isinstance(node, kinds)}
-
-
-def _is_trained_around(text: SourceText, call: ast.Call) -> bool:
-    """Return whether a backward pass runs in a loop or function around a call."""
-    around: ast.AST | None = call
-    while around is not None:
-        around = text.around(around, ast.For, ast.While, *FUNCTIONS)
-        for node in ast.walk(around) if around is not None else ():
-            if isinstance(node, ast.Call) and get_called_name(node) == "backward":
-                return True
-    return False
 
 
 def drop_norm(program: Program, failure: Failure) -> Iterator[Fix]:

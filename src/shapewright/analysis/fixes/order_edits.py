@@ -15,6 +15,8 @@ from shapewright.analysis.provenance.call_expressions import (
 )
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
+    CHANNEL_MISMATCH,
+    CHANNELS_LAST,
     DOES_NOT_DIVIDE,
     ELEMENT_COUNT_MISMATCH,
     INNER_DIM_MISMATCH,
@@ -25,6 +27,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import FUNCTIONS
 from shapewright.record.ops import Fact, Op
 
@@ -78,6 +81,42 @@ def _drop_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[
     tail = owner.end.until(text.span(call))
     message = f"`{join_lines(text.at(owner))}` without `{join_lines(text.at(tail))}`"
     yield Fix("fits", message, (Edit(tail, ""),))
+
+
+def suggest_without_permute(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest an image without its `permute` where it had the channels of a convolution
+    in their place already, as `ToTensor` gives it: a second one would turn the image.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_CHANNELS or len(op.inputs) < 2:
+        return
+    image, weight = op.inputs[0].shape, op.inputs[1].shape
+    sides = image[-3:]
+    if len(image) not in (3, 4) or len(weight) != 4:
+        return
+    for maker in iter_first_makers(program, op.inputs[0]):
+        if not maker.inputs or maker.outputs[0].shape[-3:] != sides:
+            return
+        before = maker.inputs[0].shape
+        if maker.name.rpartition(".")[2] not in TURNING:
+            continue
+        place = program.call_at(maker.span)
+        if before[-3:-2] != weight[1:2] or place is None or is_installed(place[0].file):
+            return
+        text, call = place
+        function = call.func
+        whole: ast.expr | None = call.args[0] if call.args else None
+        if isinstance(function, ast.Attribute) and not is_namespace(function):
+            whole = function.value
+        if whole is not None and not isinstance(whole, ast.Starred):
+            kept = text.written(whole)
+            shown = f"`{join_lines(kept)}` for `{join_lines(text.written(call))}`"
+            yield Fix("fits", shown, (Edit(text.span(call), kept),))
+        return
+
+
+OF_CHANNELS = frozenset({CHANNEL_MISMATCH, CHANNELS_LAST})
+"""Codes of a convolution that is given another dim for the channels."""
 
 
 def _is_single_move(order: Sequence[int]) -> bool:

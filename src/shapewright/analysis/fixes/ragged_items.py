@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
@@ -126,9 +127,12 @@ def _iter_bodies(
 ) -> Iterator[tuple[list[str], str]]:
     """Yield what a function may do with the items, and that in words."""
     field, first, second = _read_difference(finding.message)
-    is_sequence = _is_sequence(first, second)
+    is_turned = _is_turned_sequence(first, second)
+    is_sequence = _is_sequence(first, second) or is_turned
     is_list = COUNTS.search(finding.message) is not None
     pad = _write_padding(text)
+    if is_turned:
+        pad = f"{pad.replace('{}', '[row.T for row in {}]')}.transpose(1, 2)"
     if not isinstance(returned, ast.Tuple):
         if is_sequence and not field and not isinstance(returned, ast.Dict):
             yield [f"return {pad.format('items')}"], "pads them"
@@ -141,6 +145,9 @@ def _iter_bodies(
     choices = [(at,), range(len(names))] if is_sequence and at >= 0 else []
     choices += [(0,), range(len(names))] if is_list else []
     rows = "[torch.as_tensor(row) for row in {}]" if _has_rows(text, is_list) else "{}"
+    if is_turned and rows != "{}":
+        pad = pad.replace("[row.T for row in {}]", "{}")
+        rows = "[torch.as_tensor(row).T for row in {}]"
     padded = []
     for columns in choices:
         body = [split]
@@ -170,6 +177,13 @@ def _is_sequence(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
     if len(first) != len(second) or not first or first[1:] != second[1:]:
         return False
     return len(first) != 3 or not {first[0], second[0]} <= set(CHANNELS)
+
+
+def _is_turned_sequence(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Return whether two shapes have their length behind the features, as spectrograms
+    of frequencies and frames have.
+    """
+    return len(first) == len(second) == 2 and first[0] == second[0] > 1
 
 
 def _is_map(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
@@ -305,8 +319,8 @@ def _name_value(value: ast.expr) -> str:
     """Return the name of a value: of `torch.tensor(self.labels[i])` it is `labels`, of
     `self.load(i).float()` it is `load`.
     """
-    while isinstance(value, ast.Subscript | ast.Call):
-        if isinstance(value, ast.Subscript):
+    while isinstance(value, ast.Subscript | ast.Call) or _is_turned(value):
+        if isinstance(value, ast.Subscript | ast.Attribute):
             value = value.value
             continue
         function = value.func
@@ -318,6 +332,10 @@ def _name_value(value: ast.expr) -> str:
         else:
             return get_last_name(function)
     return get_last_name(value)
+
+
+def _is_turned(value: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(value, ast.Attribute) and value.attr in ("T", "mT")
 
 
 def _write_padding(text: SourceText) -> str:

@@ -187,7 +187,7 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
         edits: dict[Span, Edit] = {}
         messages = []
         for twin in _find_twins(failure, op, at):
-            maker = _find_creation(program, op.inputs[twin])
+            maker = find_creation(program, op.inputs[twin])
             if maker is None:
                 return
             fixes = list(
@@ -202,7 +202,7 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield Fix("fits", messages[0] + more, tuple(edits.values()))
 
 
-def _find_creation(program: Program, state: Fact) -> Op | None:
+def find_creation(program: Program, state: Fact) -> Op | None:
     """Return the call that created a state of sizes that it was given, before it was
     filled or detached: `weight.new(2, 5, 12).zero_()`.
     """

@@ -25,6 +25,9 @@ from shapewright.analysis.fixes.collate_edits import (
 )
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
+from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
+from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
+from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -32,6 +35,7 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.mistaken_calls import (
@@ -64,6 +68,7 @@ from shapewright.findings.codes import (
     DTYPE_MISMATCH,
     ITEMS_DO_NOT_STACK,
     MIXED_DEVICES,
+    ONE_VALUE_PER_CHANNEL,
     PROGRAM_ERROR,
     TORCH_ERROR,
     TUPLE_AS_TENSOR,
@@ -151,12 +156,22 @@ class NewFindings:
     def iterate_loads(
         self, seen: set[Place]
     ) -> Iterator[tuple[Reported, list[FixOption]]]:
-        """Yield the state dicts that do not fit."""
+        """Yield the state dicts that do not fit, each once where a loop loads it."""
+        counts = Counter(
+            (span, explain_load(span, misloaded).message)
+            for span, misloaded in self.program.loads
+            if misloaded.matched is None
+        )
         for span, misloaded in self.program.loads:
             place = (span.file, span.line, LOAD)
             if place not in seen and misloaded.matched is None:
                 load = explain_load(span, misloaded)
-                load = replace(load, related=_collect_places(self.program, load))
+                count = counts.pop((span, load.message), 0)
+                if not count:
+                    continue
+                load = replace(
+                    load, count=count, related=_collect_places(self.program, load)
+                )
                 late = find_late_layer(self.program, misloaded)
                 fixes = suggest_fixes(self.program, span, misloaded)
                 options = [*iter_options("load", 1.0, fixes)]
@@ -208,7 +223,11 @@ class NewFindings:
         related = describe_single_sample(program, failure.op)
         related = related or describe_decisions(program, failure)
         related = related or describe_layout(program, failure)
+        related = related or describe_single_score(program, failure)
+        related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
+        if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
+            related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
             finding = replace(finding, related=(related, *finding.related))
         hazards = find_hazards_before(program, failure)
@@ -237,11 +256,15 @@ class NewFindings:
         """
         program, fresh = self.program, self.fresh
         if finding.code == ITEMS_DO_NOT_STACK:
+            if any(reported.removes(place, self.crowded) for reported in fresh):
+                return  # its data set is that of an earlier loader
+            unsized = describe_unsized_images(program, finding)
+            shown = replace(finding, related=(*finding.related, *unsized))
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)
             options += iter_options("single", 2.0, items)
-            yield Reported(finding, place), options
+            yield Reported(shown, place), options
             return
         if alone and fresh:
             return

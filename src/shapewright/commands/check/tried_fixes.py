@@ -173,7 +173,7 @@ def _drop_larger_tables(mends: Sequence[Mend]) -> list[Mend]:
     return kept
 
 
-OF_OWN_DATA = ("made-dtype", "state")
+OF_OWN_DATA = ("colours", "made-dtype", "state")
 """Kinds of fixes of what the program itself makes, which is no data of a trial."""
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""

@@ -41,6 +41,7 @@ FACTS = {
         "zeros": 0, "zeros_like": 0, "new_zeros": 0, "zero": 0, "ones": 1,
         "ones_like": 1, "new_ones": 1,
     },
+    "fill_value_at": {"full": 1, "full_like": 1, "new_full": 1, "fill_": 0},
     "follows_from_numbers": "arange linspace eye tril_indices triu_indices",
     "has_default_dtype": "zeros ones empty rand randn eye linspace logspace",
     "has_integer_dtype": "randint randperm tril_indices triu_indices",

@@ -65,7 +65,8 @@ class RunOutline:
     `entry` is the shape of the first tensor that a module was given, `earlier` the
     shapes that calls on the failing line returned before it failed, `results` those of
     the first calls of every operator on every line, `failing` the lines that fail,
-    `of_rank` those that do because of how many dims a tensor has.
+    `of_rank` those that do because of how many dims a tensor has, `items` how many the
+    data set of the loader on a line has, in words.
     """
 
     entry: Shape = ()
@@ -74,6 +75,7 @@ class RunOutline:
     losses: tuple[_ComparedLoss, ...] = ()
     of_rank: frozenset[tuple[str, int]] = frozenset()
     failing: frozenset[tuple[str, int]] = frozenset()
+    items: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ def is_refused_after(
     before = failed.outline
     if guessed and _has_other_samples(before.entry, tried.entry):
         return True
+    if guessed and _has_other_items(before, tried, fix):
+        return True
     if not turns and _has_turned_results(before, tried, failed.operator):
         return True
     if not turns and _has_changed_bystanders(failed, tried, fix):
@@ -126,6 +130,15 @@ def _has_other_samples(before: Shape, after: Shape) -> bool:
     if not before or not after:
         return False
     return before[0] != after[0] and prod(before) != prod(after)
+
+
+def _has_other_items(before: RunOutline, after: RunOutline, fix: Fix) -> bool:
+    """Return whether a data set has another number of items than in the failing run."""
+    for place, items in before.items.items():
+        now = after.items.get(_get_new_line(fix, place), frozenset())
+        if now and not items <= now:
+            return True
+    return False
 
 
 def _has_turned_results(before: RunOutline, after: RunOutline, operator: str) -> bool:
@@ -217,6 +230,7 @@ def build_outline(
         _list_losses(context) if context is not None else (),
         _collect_rank_failures(program),
         _collect_failures(program),
+        _collect_items(program),
     )
 
 
@@ -233,6 +247,19 @@ def build_failed_outline(program: Program, failure: Failure | None) -> FailedRun
         _find_bystanders(program, op),
         _find_followers(program, failure),
     )
+
+
+def _collect_items(program: Program) -> dict[tuple[str, int], frozenset[str]]:
+    """Return how many items the data sets of the loaders on a line have, in words."""
+    items: dict[tuple[str, int], frozenset[str]] = {}
+    waiting = [program.rehearsal.story] if program.rehearsal is not None else []
+    while waiting:
+        moment = waiting.pop()
+        waiting += moment.inner
+        if moment.kind == "batches" and moment.text:
+            place = (moment.file, moment.line)
+            items[place] = items.get(place, frozenset()) | {moment.text}
+    return items
 
 
 def _get_entry(program: Program) -> Shape:

@@ -1,0 +1,121 @@
+"""One sample for a batch norm in training: a policy that acts, a prediction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapewright.findings.finding import Finding
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU())
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+    def act(self, x):
+        return self(x).argmax(1).item()
+
+
+class Agent:
+    def __init__(self, net):
+        self.net = net
+
+    def choose(self, state):
+        {choose}
+
+
+net = Net()
+agent = Agent(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def learn():
+    {train}
+    loss = F.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 2))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+{start}
+for episode in range(3):
+    for t in range(2):
+        {act}
+    learn()
+"""
+CHOICE = "agent.choose(torch.randn(1, 4))"
+SCORES = "scores = self.net(state)\n        return scores.argmax(1)"
+IN_PLACE = (
+    "with torch.no_grad():\n            action = net(torch.randn(1, 4)).argmax(1)"
+)
+CASES: dict[str, tuple[dict[str, str], list[str]]] = {
+    "a policy of an object": (
+        {"choose": "return self.net(state).argmax(1)", "train": "net.train()"},
+        ["self.net.eval()"],
+    ),
+    "scores with a name": (
+        {"choose": SCORES, "train": "pass"},
+        ["self.net.eval()", "self.net.train()"],
+    ),
+    "in what is returned": (
+        {"choose": "return self.net(state).argmax(1)", "train": "pass"},
+        ["self.net.eval()", "net.train()"],
+    ),
+    "a method of the network": (
+        {"act": "net.act(torch.randn(1, 4))", "train": "net.train()"},
+        ["self.eval()"],
+    ),
+    "trained mode before the loop only": (
+        {"act": IN_PLACE, "train": "pass", "start": "net.train()"},
+        ["net.eval()", "net.train()"],
+    ),
+    "in the loop": ({"act": IN_PLACE, "train": "net.train()"}, ["net.eval()"]),
+}
+
+
+def find_errors(folder: Path, settings: dict[str, str]) -> list[Finding]:
+    """Return the errors of a training with these lines."""
+    lines = {"choose": "pass", "train": "pass", "start": "", "act": CHOICE, **settings}
+    findings = rehearsed(folder, HEAD.format(**lines)).findings
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_acts_in_evaluation_and_learns_in_training(
+    name: str, tmp_path: Path
+) -> None:
+    settings, edits = CASES[name]
+    (finding,) = find_errors(tmp_path, settings)
+    assert finding.code == "one-value-per-channel"
+    assert any("in training mode here" in note.message for note in finding.related)
+    assert finding.fixes[0].checked
+    assert [edit.text.strip() for edit in finding.fixes[0].edits] == edits
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "net.eval()\n        net.act(torch.randn(1, 4))\n        net.train()",
+        "net.act(torch.randn(2, 4)[:, :]) if False else net(torch.randn(2, 4))",
+    ],
+)
+def test_acting_in_evaluation_is_quiet(act: str, tmp_path: Path) -> None:
+    assert find_errors(tmp_path, {"act": act}) == []
+
+
+def test_a_loss_of_one_sample_is_not_computed_in_evaluation(tmp_path: Path) -> None:
+    act = "F.mse_loss(net(torch.randn(1, 4)), torch.randn(1, 2)).backward()"
+    (finding,) = find_errors(tmp_path, {"act": act})
+    assert not any("eval()" in fix.message for fix in finding.fixes)

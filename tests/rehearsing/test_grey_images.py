@@ -1,0 +1,111 @@
+"""Images in grey for models of libraries that take colours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+pytestmark = pytest.mark.long
+
+SCRIPT = """\
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+from torchvision import models, transforms as T
+
+
+class Scans(Dataset):
+    def __init__(self, transform, target_transform=None):
+        self.transform = transform
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        image = {image}
+        return self.transform(image), i % 3
+
+
+{transforms}
+model = {model}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(Scans(train_transform), batch_size=4):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+model.eval()
+with torch.no_grad():
+    for images, y in DataLoader(Scans(test_transform), batch_size=4):
+        print((model(images).argmax(1) == y).sum())
+"""
+PICTURE = "Image.fromarray(np.zeros((64, 64), np.uint8))"
+RESNET = "models.resnet18(num_classes=3)"
+TWO = """\
+train_transform = T.Compose([T.RandomHorizontalFlip(), T.ToTensor()])
+test_transform = T.Compose([T.ToTensor(), T.Normalize((0.5,), (0.5,))])
+"""
+SHARED = "train_transform = test_transform = T.ToTensor()"
+COLOURS = "T.Grayscale(num_output_channels=3)"
+
+
+def get_edits(folder: Path, image: str, transforms: str, model: str) -> list[str]:
+    """Return the edits of the first checked fix of the only error."""
+    pytest.importorskip("torchvision")
+    text = SCRIPT.format(image=image, transforms=transforms, model=model)
+    report = rehearsed(folder, text)
+    errors = [f for f in report.findings if f.severity == "error"]
+    assert len(errors) <= 1
+    return [edit.text for error in errors for edit in error.fixes[0].edits]
+
+
+@pytest.mark.parametrize(
+    ("image", "transforms", "edits"),
+    [
+        (PICTURE, TWO, [f"{COLOURS}, T.ToTensor()"] * 2),
+        (PICTURE, SHARED, [f"T.Compose([{COLOURS}, T.ToTensor()])"]),
+        (PICTURE, TWO.replace("T.RandomHorizontalFlip()", "T.Grayscale()"),
+         [COLOURS, f"{COLOURS}, T.ToTensor()"]),
+        (PICTURE, TWO + "mask_transform = T.Compose([T.ToTensor()])",
+         [f"{COLOURS}, T.ToTensor()"] * 2),
+        ("np.zeros((64, 64, 1), np.float32)", SHARED,
+         ["T.Compose([T.ToTensor(), T.Lambda(lambda x: x.repeat(3, 1, 1))])"]),
+        ("torch.rand(1, 64, 64)", "train_transform = test_transform = lambda x: x",
+         [".expand(-1, 3, -1, -1)"] * 2),
+    ],
+)  # fmt: skip
+def test_images_in_grey_are_made_colours_wherever_they_go(
+    image: str, transforms: str, edits: list[str], tmp_path: Path
+) -> None:
+    assert get_edits(tmp_path, image, transforms, RESNET) == edits
+
+
+def test_a_model_of_timm_is_created_for_grey_images(tmp_path: Path) -> None:
+    pytest.importorskip("timm")
+    model = "__import__('timm').create_model('resnet10t', num_classes=3)"
+    (edit,) = get_edits(tmp_path, PICTURE, TWO, model)
+    assert edit == ", in_chans=1"
+
+
+@pytest.mark.parametrize(
+    ("image", "transforms", "model"),
+    [
+        (PICTURE.replace("64, 64", "64, 64, 3"), TWO, RESNET),
+        (PICTURE, TWO, "nn.Sequential(nn.Conv2d(1, 3, 5), nn.AdaptiveAvgPool2d(1),"
+         " nn.Flatten())"),
+    ],
+)  # fmt: skip
+def test_images_of_the_right_channels_are_quiet(
+    image: str, transforms: str, model: str, tmp_path: Path
+) -> None:
+    assert get_edits(tmp_path, image, transforms, model) == []
+
+
+def test_a_layer_of_the_program_takes_what_the_images_have(tmp_path: Path) -> None:
+    model = "nn.Sequential(nn.Conv2d(3, 3, 5), nn.AdaptiveAvgPool2d(1), nn.Flatten())"
+    edits = get_edits(tmp_path, PICTURE, TWO, model)
+    assert edits == ["1"]
