@@ -188,8 +188,8 @@ UNRELATED = {
         "loss = ((model(x + t * noise) - target) ** 2).mean()"
     ),
     "by hand, the other order": (
-        "target = torch.randn(x.shape); "
-        "loss = (target - model(x + t * noise)).square().mean()"
+        "other = torch.randn(x.shape); target = torch.randn(x.shape); "
+        "loss = (target - model(x + t * other)).square().mean()"
     ),
     "a layer": ("loss = criterion(model(x.mul(t).add(noise)), torch.randn_like(x))"),
 }
