@@ -535,7 +535,7 @@ SINGLE_CLASS = _hazard("single-class",
     "`argmax` or a cross entropy over the only output of a layer",
     "`(logits.squeeze(1) > 0).long()`, and a binary loss")
 MASK_AXIS = _hazard("mask-axis",
-    "a mask along the queries, or one that shows the future or the next token",
+    "a mask along the queries, one that shows the next token, or no mask at all",
     "a mask along the last dim of the scores")
 VIEW_MIXES_DIMS = _hazard("view-mixes-dims",
     "a `view` or `reshape` in place of a transpose",
