@@ -114,7 +114,8 @@ def suggest_later_statement(
     if last is None or not isinstance(built, ast.Assign | ast.AnnAssign):
         return
     first, end = block.index(built), block.index(last)
-    names, moved = _list_targets(text, built), [built]
+    names: list[str] = _list_targets(text, built)
+    moved: list[ast.stmt] = [built]
     for statement in block[first + 1 : end]:
         if _is_reading(text, statement, names):
             moved.append(statement)
