@@ -1,5 +1,5 @@
-"""Schedulers of epochs that a function steps with each batch: the edit moves the step to
-the loop over epochs that calls the function.
+"""Schedulers of epochs that a function steps with each batch: the edit moves the step
+to the loop over epochs that calls the function.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _suggest_step_of_caller(
 def _write_in_caller(
     text: SourceText, function: ast.FunctionDef, call: ast.Call, owner: ast.expr
 ) -> str:
-    """Return what a caller calls a scheduler that a function steps, or an empty text."""
+    """Return a caller's name of a scheduler that a function steps, or an empty text."""
     written = text.line_of(owner)
     root = written.partition(".")[0]
     parameters = [argument.arg for argument in function.args.args]
