@@ -658,7 +658,7 @@ PARTIAL_NORM = _hazard("partial-norm",
     "a gradient penalty with a norm for each pixel, not for each sample",
     "`gradients.flatten(1).norm(dim=1)`", of_shapes=False)
 UNSCALED_PIXELS = _hazard("unscaled-pixels",
-    "bytes that are normalized by the mean of pixels between 0 and 1",
+    "bytes that are normalized like pixels between 0 and 1; those divided by 255 twice",
     "`x.float() / 255`", of_shapes=False)
 STATE_DROPPED = _hazard("state-dropped",
     "a loop over single steps of a recurrent layer that drops its state",
