@@ -249,6 +249,11 @@ def suggest_mask_changes(
     opposite of a mask of padding that is true where the words are; a mask of the
     future where there is none.
     """
+    if "hides nothing without its" in finding.message:
+        words = finding.message.split("`")[1::2]
+        if isinstance(node, ast.Call) and len(words) == 3:
+            yield with_keyword(text, node, f"{words[2]}={words[0]}")
+        return
     if "no mask hides the future" in finding.message:
         if isinstance(node, ast.Call):
             yield from _suggest_causal_mask(program, finding, text, node)
