@@ -498,6 +498,9 @@ GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
 SOFTMAX_OVER_GROUPS = _hazard("softmax-over-groups",
     "a softmax over all edges whose weights are then summed for each node",
     "`exp` of the scores, divided by its sum over the edges of each node")
+GRAD_OF_RESULT = _hazard("grad-of-result",
+    "the `grad` of a tensor that a call returned: it is None",
+    "`x.retain_grad()` before `backward()`", of_shapes=False)
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
     "a similarity of features of which one side alone has unit length",
     "`F.normalize` for both sides")
