@@ -58,7 +58,7 @@ def find_scaled_columns(scene: HazardContext) -> Iterator[Finding]:
             )
 
 
-MASKING = frozenset({"masked_select", "where", "masked_fill"})
+MASKING = operators_with("fills_by_mask") - {"+", "add"} | {"masked_select"}
 CASTS = operators_with("leads_to_softmax") | {"type", "type_as"}
 ELEMENTWISE = operators_with("computes_each_element", "negates", "leads_to_loss")
 

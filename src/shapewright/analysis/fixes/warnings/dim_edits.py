@@ -80,7 +80,7 @@ def suggest_dim_of_features(
         yield with_keyword(text, node, "dim=-1")
 
 
-STATISTICS = frozenset({"mean", "std", "var"})
+STATISTICS = re.compile("mean|std|var")
 
 
 def _suggest_own_statistics(
@@ -102,10 +102,8 @@ def _suggest_own_statistics(
     edits: dict[object, Edit] = {}
     for statement in sorted(statements, key=lambda node: node.lineno):
         for call in ast.walk(statement):
-            if (
-                not isinstance(call, ast.Call)
-                or get_called_name(call) not in STATISTICS
-            ):
+            name = get_called_name(call)
+            if not isinstance(call, ast.Call) or not STATISTICS.fullmatch(name):
                 continue
             if call.keywords or len(call.args) > 1:
                 continue
