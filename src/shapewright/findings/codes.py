@@ -498,6 +498,9 @@ GRAPHS_WITHOUT_OFFSETS = _hazard("graphs-without-offsets",
 SOFTMAX_OVER_GROUPS = _hazard("softmax-over-groups",
     "a softmax over all edges whose weights are then summed for each node",
     "`exp` of the scores, divided by its sum over the edges of each node")
+GRAD_OF_RESULT = _hazard("grad-of-result",
+    "the `grad` of a tensor that a call returned: it is None",
+    "`x.retain_grad()` before `backward()`", of_shapes=False)
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
     "a similarity of features of which one side alone has unit length",
     "`F.normalize` for both sides")
@@ -535,7 +538,7 @@ SINGLE_CLASS = _hazard("single-class",
     "`argmax` or a cross entropy over the only output of a layer",
     "`(logits.squeeze(1) > 0).long()`, and a binary loss")
 MASK_AXIS = _hazard("mask-axis",
-    "a mask along the queries, or one that shows the future or the next token",
+    "a mask along the queries, one that shows the next token, or no mask at all",
     "a mask along the last dim of the scores")
 VIEW_MIXES_DIMS = _hazard("view-mixes-dims",
     "a `view` or `reshape` in place of a transpose",
@@ -658,7 +661,7 @@ PARTIAL_NORM = _hazard("partial-norm",
     "a gradient penalty with a norm for each pixel, not for each sample",
     "`gradients.flatten(1).norm(dim=1)`", of_shapes=False)
 UNSCALED_PIXELS = _hazard("unscaled-pixels",
-    "bytes that are normalized by the mean of pixels between 0 and 1",
+    "bytes that are normalized like pixels between 0 and 1; those divided by 255 twice",
     "`x.float() / 255`", of_shapes=False)
 STATE_DROPPED = _hazard("state-dropped",
     "a loop over single steps of a recurrent layer that drops its state",

@@ -14,6 +14,7 @@ from shapewright.analysis.fixes.operands import (
     iter_handed_arguments,
     with_method_where_made,
 )
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import iter_named_facts
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ATTENTION_MASK_SHAPE, BATCH_DIM_MISMATCH
@@ -22,7 +23,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
-from shapewright.record.ops import Fact, Op
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 JOINS = operators_with("concatenates")
 REPEATING = operators_with("repeats_whole")
@@ -245,8 +246,18 @@ def suggest_mask_changes(
 ) -> Iterator[Fix]:
     """Suggest `mask.repeat_interleave(heads, dim=0)` for `mask.repeat(heads, 1, 1)`,
     a diagonal that is one less for a triangle that shows the next token, and the
-    opposite of a mask of padding that is true where the words are.
+    opposite of a mask of padding that is true where the words are; a mask of the
+    future where there is none.
     """
+    if "hides nothing without its" in finding.message:
+        words = finding.message.split("`")[1::2]
+        if isinstance(node, ast.Call) and len(words) == 3:
+            yield with_keyword(text, node, f"{words[2]}={words[0]}")
+        return
+    if "no mask hides the future" in finding.message:
+        if isinstance(node, ast.Call):
+            yield from _suggest_causal_mask(program, finding, text, node)
+        return
     if "true where the words are" in finding.message:
         new = _write_opposite(text, node)
         if new and isinstance(node, ast.expr):
@@ -322,3 +333,97 @@ def _write_heads(program: Program, op: Op) -> Iterator[str]:
         text, call = text_and_call
         if isinstance(call.func, ast.Attribute):
             yield f"{text.written(call.func)}.num_heads"
+
+
+MASK_KEYWORDS = {
+    "TransformerEncoder": "mask",
+    "TransformerEncoderLayer": "src_mask",
+    "TransformerDecoder": "tgt_mask",
+    "TransformerDecoderLayer": "tgt_mask",
+    "Transformer": "tgt_mask",
+    "MultiheadAttention": "attn_mask",
+}
+"""What layers call the mask of queries and keys of their own sequence."""
+FUSED = "scaled_dot_product_attention"
+
+
+def _suggest_causal_mask(
+    program: Program, finding: Finding, text: SourceText, node: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `is_causal=True`, `mask=nn.Transformer.generate_square_subsequent_mask`,
+    or `att.masked_fill(future, float("-inf"))` above a softmax.
+    """
+    if get_called_name(node) == FUSED:
+        yield with_keyword(text, node, "is_causal=True")
+        return
+    calls = [call for call in program.trace.calls if call.span == finding.span]
+    layer = next((c for c in calls if c.class_name in MASK_KEYWORDS), None)
+    if layer is not None:
+        yield from _suggest_layer_mask(program, finding, text, node, layer)
+    elif get_called_name(node) == "softmax":
+        yield from _suggest_filled_scores(text, node)
+
+
+def _suggest_layer_mask(
+    program: Program, finding: Finding, text: SourceText, node: ast.Call,
+    layer: ModuleCall,
+) -> Iterator[Fix]:  # fmt: skip
+    """Suggest the mask of a layer, made for the length of its sequence."""
+    keyword = MASK_KEYWORDS[layer.class_name]
+    ops = (op for op in program.trace.ops if op.span == finding.span)
+    op = next((op for op in ops if op.name.endswith("attention_forward")), None)
+    place = 1 if layer.class_name == "Transformer" else 0
+    if op is None or len(node.args) <= place:
+        return
+    facts = [*collect_leaves(layer.inputs[0])][place : place + 1]
+    if not facts or facts[0].ndim != 3:
+        return
+    sequence, steps = node.args[place], op.inputs[0].shape[0]
+    dim = 1 if facts[0].shape[1] == steps else 0
+    if not isinstance(sequence, ast.Name):
+        return
+    length = f"{sequence.id}.size({dim})"
+    modules = "nn" if _is_named(text, "nn") else "torch.nn"
+    new = f"{modules}.Transformer.generate_square_subsequent_mask({length})"
+    yield with_keyword(text, node, f"{keyword}={new}")
+
+
+def _is_named(text: SourceText, name: str) -> bool:
+    """Return whether a file imports something by this name."""
+    return any(
+        isinstance(node, ast.alias) and (node.asname or node.name) == name
+        for node in text.nodes
+    )
+
+
+def _suggest_filled_scores(text: SourceText, node: ast.Call) -> Iterator[Fix]:
+    """Suggest scores that are filled with `-inf` for later keys, above a softmax."""
+    assert isinstance(node.func, ast.Attribute)
+    owner = node.func.value
+    is_method = get_called_name(owner) != "" or not _is_module(text, owner)
+    scores = owner if is_method else next(iter(node.args), None)
+    statement = text.statement_of(node)
+    names = {name.id for name in text.nodes if isinstance(name, ast.Name)}
+    if scores is None or "future" in names:
+        return
+    name = scores.id if isinstance(scores, ast.Name) else "scores"
+    lines, edits = [], []
+    if not isinstance(scores, ast.Name):
+        if "scores" in names:
+            return
+        lines.append(f"scores = {join_lines(text.written(scores))}")
+        edits.append(Edit(text.span(scores), "scores"))
+    ones = f"torch.ones_like({name}, dtype=torch.bool)"
+    filled = f'{name} = {name}.masked_fill(future, float("-inf"))'
+    lines += [f"future = {ones}.triu(diagonal=1)", filled]
+    indent = text.lines[statement.lineno - 1][: statement.col_offset]
+    above = write_before(text, statement, f"\n{indent}".join(lines))
+    yield Fix("fits", f"`{filled}`, with `{lines[-2]}`", (above, *edits))
+
+
+def _is_module(text: SourceText, node: ast.expr) -> bool:
+    """Return whether an expression is a module of torch, such as `F` or `torch`."""
+    name = text.written(node)
+    return name in ("torch", "torch.nn.functional", "nn.functional") or (
+        isinstance(node, ast.Name) and _is_named(text, name)
+    )

@@ -1,4 +1,4 @@
-"""Edits for the list of parameters that an optimizer is given."""
+"""Edits for the list of parameters that an optimizer is given, and its place."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.parameter_lists import (
     ParameterList,
     find_unlisted,
     iter_parameter_lists,
 )
-from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name, get_last_line
 
 MOST = 3
 """Modules that are tried in a list."""
@@ -101,3 +101,88 @@ def _read_group(text: SourceText, node: ast.Dict) -> tuple[str, str] | None:
             ):
                 return text.written(child.value), text.written(key)[0]
     return None
+
+
+def suggest_later_statement(
+    text: SourceText, built: ast.stmt, changed: ast.stmt
+) -> Iterator[Fix]:
+    """Suggest to build an optimizer, and what is built of it, behind the statement
+    that makes the model whole: `model.fc = nn.Linear(512, 5)`.
+    """
+    block = _find_block(text, built)
+    last = _find_in_block(text, block, built, changed)
+    if last is None or not isinstance(built, ast.Assign | ast.AnnAssign):
+        return
+    first, end = block.index(built), block.index(last)
+    names: list[str] = _list_targets(text, built)
+    moved: list[ast.stmt] = [built]
+    for statement in block[first + 1 : end]:
+        if _is_reading(text, statement, names):
+            moved.append(statement)
+            names += _list_targets(text, statement)
+    if end <= first or _is_reading(text, last, names):
+        return
+    rows = [text.written(statement) for statement in moved]
+    indent = text.lines[last.lineno - 1][: last.col_offset]
+    new = write_after(text, last, f"\n{indent}".join(rows))
+    cuts = [cut_lines(text, statement) for statement in moved]
+    shown = join_lines(rows[0])
+    shown = shown if len(shown) <= 80 else f"{shown[:76]} ..."
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    message = f"`{shown}`{more} after line {get_last_line(last)}"
+    yield Fix("fits", message, (*cuts, new))
+
+
+def _find_block(text: SourceText, statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements of the block that a statement stands in."""
+    around = text.parent(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(around, name, [])
+        if isinstance(block, list) and statement in block:
+            return block
+    return [statement]
+
+
+def _find_in_block(
+    text: SourceText, block: list[ast.stmt], built: ast.stmt, changed: ast.stmt
+) -> ast.stmt | None:
+    """Return the statement of a block that changes a model, perhaps with a call of the
+    function in which that is done.
+    """
+    for around in (changed, *text.outwards(changed)):
+        if isinstance(around, FUNCTIONS):
+            break
+        if around in block and isinstance(around, ast.stmt):
+            return around
+    function = text.around(changed, ast.FunctionDef)
+    behind = block[block.index(built) + 1 :] if function is not None else []
+    return next(
+        (
+            statement
+            for statement in behind
+            for node in ast.walk(statement)
+            if function is not None and get_called_name(node) == function.name
+        ),
+        None,
+    )
+
+
+def _list_targets(text: SourceText, statement: ast.stmt) -> list[str]:
+    """Return what a statement assigns, as it is written."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    parts = [
+        part
+        for target in targets
+        for part in (target.elts if isinstance(target, ast.Tuple) else [target])
+    ]
+    return [text.line_of(part) for part in parts]
+
+
+def _is_reading(text: SourceText, statement: ast.stmt, names: list[str]) -> bool:
+    """Return whether a statement has one of these names or attributes."""
+    return any(
+        isinstance(node, ast.Name | ast.Attribute) and text.line_of(node) in names
+        for node in ast.walk(statement)
+    )

@@ -62,6 +62,7 @@ from shapewright.analysis.hazards import quantile_losses as quantile_losses
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
 from shapewright.analysis.hazards import repeated_layers as repeated_layers
+from shapewright.analysis.hazards import result_gradients as result_gradients
 from shapewright.analysis.hazards import reused_tensors as reused_tensors
 from shapewright.analysis.hazards import risk_sets as risk_sets
 from shapewright.analysis.hazards import row_indices as row_indices

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
+from shapewright.analysis.hazards.batch_statistics import find_batch_statistics
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import QUOTIENTS
 from shapewright.analysis.hazards.penalty_norms import NORMS
@@ -288,6 +289,7 @@ STEPS = 6
 def find_batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Find per-sample maps divided by an extreme over all samples."""
     yield from find_summed_batches(scene)
+    yield from find_batch_statistics(scene)
     if not scene.model or scene.batch is None:
         return
     for call in scene.calls:

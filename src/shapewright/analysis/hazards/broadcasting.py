@@ -17,7 +17,10 @@ from shapewright.analysis.hazards.context import (
     LOSSES,
     HazardContext,
 )
-from shapewright.analysis.hazards.sample_coefficients import find_scaled_columns
+from shapewright.analysis.hazards.sample_coefficients import (
+    find_masked_columns,
+    find_scaled_columns,
+)
 from shapewright.analysis.hazards.single_targets import (
     has_one_target,
     report_one_target,
@@ -206,7 +209,7 @@ def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
 def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls that pair the samples of a tensor with those of another."""
     yield from find_scaled_columns(scene)
-    seen = set()
+    seen: set[Span | None] = set()
     for call in scene.calls:
         loss = call.name in LOSSES
         if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
@@ -224,7 +227,11 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
             yield finding
     for pair in _find_loss_pairs(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
+            seen.add(pair.op.span)
             yield _report_pair(scene, pair)
+    for finding in find_masked_columns(scene):
+        if finding.span not in seen:
+            yield finding
 
 
 WARNING_LOSSES = operators_with("warns_of_shapes")

@@ -22,6 +22,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.syntax_nodes import iter_own_nodes
 from shapewright.record.ops import Fact, Op
 
 JOINS = operators_with("concatenates")
@@ -97,7 +98,9 @@ def _find_named_axis(scene: HazardContext, op: Op, block: RegroupedDims) -> Axis
     sizes: list[ast.expr] = list(call.args)
     if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
         sizes = sizes[0].elts
-    if len(sizes) != len(op.outputs[0].shape):
+    if sizes and isinstance(sizes[-1], ast.Starred):
+        sizes = sizes[:-1]  # `*x.shape[3:]`: the rest stays as it was
+    elif len(sizes) != len(op.outputs[0].shape):
         return None
     kept = {id(axis) for dim in block.dims for axis in dim if len(dim) == 1}
     read = _collect_read_sizes(text, call, text.written(receiver))
@@ -105,7 +108,7 @@ def _find_named_axis(scene: HazardContext, op: Op, block: RegroupedDims) -> Axis
         for axis in block.axes:
             old = _find_input_dim(scene, op, axis)
             is_same = axis.size == get_length(dim) > 1 and id(axis) not in kept
-            if is_same and read.get(ast.unparse(sizes[at])) == old:
+            if is_same and at < len(sizes) and read.get(ast.unparse(sizes[at])) == old:
                 return axis
     return None
 
@@ -116,14 +119,17 @@ def _collect_read_sizes(
     """Return the names of a function that hold sizes of a tensor, with their dims."""
     function = text.around(call, ast.FunctionDef)
     dims: dict[str, int] = {}
-    nodes = ast.walk(function) if function is not None else ()
+    nodes = iter_own_nodes(text.tree) if function is None else ast.walk(function)
     assigned = [node for node in nodes if isinstance(node, ast.Assign)]
     for node in sorted(assigned, key=lambda node: node.lineno):
         if node.lineno >= call.lineno:
             break
         if tensor in {ast.unparse(target) for target in node.targets}:
             dims.clear()  # another tensor from here on
-        if ast.unparse(node.value) not in (f"{tensor}.shape", f"{tensor}.size()"):
+        value = node.value
+        if isinstance(value, ast.Subscript) and _is_front(value.slice):
+            value = value.value  # `b, t = x.shape[:2]`
+        if ast.unparse(value) not in (f"{tensor}.shape", f"{tensor}.size()"):
             continue
         for target in node.targets:
             names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
@@ -131,6 +137,12 @@ def _collect_read_sizes(
                 continue
             dims.update({ast.unparse(name): at for at, name in enumerate(names)})
     return dims
+
+
+def _is_front(place: ast.expr) -> bool:
+    """Return whether an index is a slice of the first sizes, `[:3]`."""
+    is_slice = isinstance(place, ast.Slice) and place.step is None
+    return is_slice and isinstance(place, ast.Slice) and place.lower is None
 
 
 def _is_swapped(block: RegroupedDims) -> bool:

@@ -1,4 +1,6 @@
-"""Find pictures that are normalized like others, but not divided by 255 before."""
+"""Find pictures that are normalized like others, but not divided by 255 before, and
+those that are divided by 255 twice.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import find_base
+from shapewright.analysis.hazards.loss_targets import JOINING
+from shapewright.analysis.hazards.loss_terms import REARRANGING, find_base
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import UNSCALED_PIXELS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
 
 SUBTRACTING = operators_with("subtracts") | {"-=", "sub_"}
 DIVIDING = operators_with("divides_elements") | {"/", "/=", "div", "div_"}
 MULTIPLYING = frozenset({"*", "*=", "mul", "mul_"})
+PASSING = (
+    REARRANGING | JOINING | operators_with("is_view", "drops_elements")
+    | {"[]", "interpolate", "flip"}
+)  # fmt: skip
+"""Calls whose pixels have the scale of those that they are given."""
 WHITE = 255
 FARTHEST = 12
 """Calls between the bytes of a picture and its normalization."""
@@ -31,7 +40,10 @@ class _Normalized:
 
 @looks_for(UNSCALED_PIXELS)
 def find_unscaled_pixels(scene: HazardContext) -> Iterator[Finding]:
-    """Find means that are subtracted from bytes here, and from scaled ones there."""
+    """Find means that are subtracted from bytes here, and from scaled ones there; and
+    pixels between 0 and 1 that are divided by 255 again.
+    """
+    yield from _find_scaled_twice(scene)
     by_mean: dict[object, list[_Normalized]] = {}
     for call in scene.calls:
         if call.name not in SUBTRACTING or not call.op.inputs or call.op.span is None:
@@ -57,6 +69,64 @@ def find_unscaled_pixels(scene: HazardContext) -> Iterator[Finding]:
             op = scaled.op if scaled is not None else None
             where = "pixels of the same mean are scaled here"
             yield scene.finding(UNSCALED_PIXELS, picture.call.op, message, (op, where))
+
+
+def _find_scaled_twice(scene: HazardContext) -> Iterator[Finding]:
+    """Find divisions by 255 of pixels that were divided by it before."""
+    seen: set[object] = {None}
+    for call in scene.calls:
+        if call.op.span in seen or not call.op.inputs or not _is_scale(call):
+            continue
+        source = call.op.inputs[0]
+        if source.ndim < 2 or not scene.in_user_code(call.op):
+            continue
+        first, is_unit = _find_first_scale(scene, source)
+        if first is None and not is_unit:
+            continue
+        seen.add(call.op.span)
+        name = scene.words(call.op)[0]
+        message = (
+            f"the pixels of {name} lie between 0 and 1 already: divided by 255 again,"
+            " they are below 0.004, and so are the gradients of what reads them"
+        )
+        op = first.op if first is not None else None
+        if op is not None and op.span is not None and call.op.span is not None:
+            # `ToTensor` divides on the same line: the message says it.
+            op = op if op.span.line != call.op.span.line else None
+        where = "they are divided by 255 here"
+        yield scene.finding(UNSCALED_PIXELS, call.op, message, (op, where))
+
+
+def _is_scale(call: OperatorCall) -> bool:
+    """Return whether a call divides floats by 255, or multiplies them by 1 / 255."""
+    number = call.given(1)
+    if type(number) not in (int, float) or len(call.op.inputs) != 1:
+        return False
+    if call.name in DIVIDING:
+        return bool(WHITE <= number <= WHITE + 1)
+    return call.name in MULTIPLYING and abs(number * WHITE - 1) < 1e-2
+
+
+def _find_first_scale(
+    scene: HazardContext, fact: Fact
+) -> tuple[OperatorCall | None, bool]:
+    """Return the call that divided pixels by 255 first, and whether they are data that
+    lie between 0 and 1.
+    """
+    for _ in range(FARTHEST):
+        values = scene.program.data_values.get(fact.tensor)
+        if values is not None and fact.dtype.startswith("float"):
+            lowest, highest = values.limits or (0.0, WHITE)
+            return None, lowest >= 0 and 0.5 < highest <= 1
+        call = scene.maker(fact)
+        if call is None or not call.op.inputs:
+            return None, False
+        if _is_scale(call):
+            return call, False
+        if call.name not in PASSING:
+            return None, False
+        fact = call.op.inputs[0]
+    return None, False
 
 
 def _get_mean(scene: HazardContext, call: OperatorCall) -> object:

@@ -2,6 +2,9 @@
 
 The sum is made of what stood there before and written once for each entry of the index,
 so that the last wins. It is told where an index has more entries than there are places.
+
+`mask.scatter_(-1, index.clamp(min=0), index >= 0)` too writes one place several times:
+the entries of -1 become 0, and their False may be what stays at place 0.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ FARTHEST = 20
 
 @looks_for(REPEATED_INDEX)
 def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
-    """Find sums that an index writes to fewer places than it has entries."""
+    """Find sums that an index writes to fewer places than it has entries, and entries
+    without a place that write to the first one.
+    """
+    yield from _find_clamped_writes(scene)
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last
     for op in scene.program.trace.ops:
@@ -56,6 +62,54 @@ def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
             )
         for fact in op.outputs:
             last[fact.tensor] = op
+
+
+SCATTERS = frozenset({"scatter_", "scatter"})
+VALID = frozenset({"!=", "ne", ">=", "ge", ">", "gt"})
+CASTS = operators_with("leads_to_softmax") | {"type", "type_as"}
+LIMITS = operators_with("limits_from_below")
+
+
+def _find_clamped_writes(scene: HazardContext) -> Iterator[Finding]:
+    """Find writes of whether entries are valid, at entries whose -1 was made 0."""
+    seen: set[object] = {None}
+    for call in scene.calls:
+        ins = call.op.inputs
+        if call.name not in SCATTERS or len(ins) != 3 or call.op.span in seen:
+            continue
+        if any(name == "reduce" for name, _ in call.op.arguments):
+            continue
+        limit = scene.maker(ins[1])
+        if limit is None or limit.name not in LIMITS or ins[1].numel < 2:
+            continue
+        if limit.given(1, "min") != 0 and not limit.name.startswith("relu"):
+            continue
+        valid = ins[2]
+        for _ in range(3):
+            maker = scene.maker(valid)
+            if maker is None or maker.name not in CASTS or len(maker.op.inputs) != 1:
+                break
+            valid = maker.op.inputs[0]
+        test = scene.maker(valid)
+        if test is None or test.name not in VALID or len(test.op.inputs) != 1:
+            continue
+        source = limit.op.inputs[0].tensor
+        if test.op.inputs[0].tensor != source or test.given(1) not in (-1, 0):
+            continue
+        seen.add(call.op.span)
+        names = scene.names(call.op)
+        message = (
+            f"entries of {names[1]} that were -1 are 0 now, and write to place 0 of"
+            f" {names[0]} like those that are valid: the last alone stays, so that"
+            " place 0 gets lost"
+        )
+        yield scene.finding(
+            REPEATED_INDEX,
+            call.op,
+            message,
+            (limit.op, "-1 becomes 0 here"),
+            (test.op, "what is written says which entries are valid"),
+        )
 
 
 def _count_entries(fact: Fact) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.ignored_indices import find_unread_ignore_index
+from shapewright.analysis.hazards.padded_labels import find_padded_labels
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import INTERPOLATED_LABELS, PADDED_TARGETS, looks_for
@@ -127,12 +128,16 @@ def _get_target(
 def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find losses that take the padding of their targets for a class."""
     yield from find_unread_ignore_index(scene)
+    yield from find_padded_labels(scene)
     followed, seen = _Followed(), set[object]()
     for call in scene.calls:
         op = call.op
         padding = _find_padding(scene, call)
         if padding is not None:
             followed.labels[op.outputs[0].tensor] = padding
+            continue
+        if _is_write_of_ignored(call):
+            followed.labels.pop(op.inputs[0].tensor, None)
             continue
         followed.follow(call)
         labels = _get_target(followed, call, 2)
@@ -153,6 +158,13 @@ def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
             f" the padding is trained on as class {labels.value}",
             (labels.op, "it is padded here"),
         )
+
+
+def _is_write_of_ignored(call: OperatorCall) -> bool:
+    """Return whether a call writes a negative number, which stands for no class."""
+    values = call.arguments.values()
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return call.name in ("[]=", "masked_fill_") and any(n < -1 for n in numbers)
 
 
 def _find_padding(scene: HazardContext, call: OperatorCall) -> _Labels | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.lost_graphs import find_block
+from shapewright.analysis.fixes.module_lists import find_holder
 from shapewright.analysis.training_mistakes.accumulated_gradients import (
     find_cleared_by_hand,
 )
@@ -25,6 +26,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.program.parameter_lists import iter_parameter_lists
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.report import Optimized, Outside
 
@@ -54,9 +56,17 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         places = [scene.span(holder.built, holder.name) for holder in holders]
         places.sort(key=lambda place: not _has_repeated_module(scene, place))
         idle = holders[0] if holders and holders[0].is_idle else None
-        related: list[tuple[Span | None, str]] = [
-            (scene.built(outside.paths[0]), "built here"),
-        ]
+        built = _find_built(scene, outside)
+        related: list[tuple[Span | None, str]] = [(built, "built here")]
+        holder = find_holder(scene.program, built) if built is not None else None
+        if holder is not None and whole:
+            text, listed = holder
+            name = _get_assigned_name(text, listed)
+            kind = "dict" if isinstance(listed, ast.Dict | ast.DictComp) else "list"
+            if name:
+                message += f"; `{name}` is a plain {kind}, which registers no modules"
+                module = "ModuleDict" if kind == "dict" else "ModuleList"
+                related.append((text.span(listed), f"`nn.{module}` registers them"))
         if strangers:
             count = strangers[0].strangers
             related.append(
@@ -84,6 +94,24 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             *related,
             severity="note" if most and not outside.as_made else "warning",
         )
+
+
+def _find_built(scene: RehearsalContext, outside: Outside) -> Span | None:
+    """Return where the module of forgotten parameters was built: the whole one, if it
+    is one that the program put into a list.
+    """
+    whole = scene.program.built.get(outside.model)
+    if whole is not None and find_holder(scene.program, whole.span) is not None:
+        return whole.span
+    return scene.built(outside.paths[0])
+
+
+def _get_assigned_name(text: SourceText, listed: ast.expr) -> str:
+    """Return the attribute or name that a list is assigned to, or an empty string."""
+    around = text.parent(listed)
+    if isinstance(around, ast.Assign) and len(around.targets) == 1:
+        return text.line_of(around.targets[0])
+    return ""
 
 
 def _rank_holder(holder: Optimized) -> tuple[bool, bool, int]:
@@ -158,7 +186,7 @@ def _join_by_line(scene: RehearsalContext) -> list[Outside]:
     by_place: dict[object, Outside] = {}
     for outside in scene.training.outside:
         whole = len(outside.paths) == outside.of
-        built = scene.built(outside.paths[0]) if whole else None
+        built = _find_built(scene, outside) if whole else None
         key: object = (built.file, built.line) if built is not None else outside.paths
         first = by_place.get(key)
         if first is None:

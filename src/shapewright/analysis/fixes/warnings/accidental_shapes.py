@@ -145,6 +145,10 @@ def suggest_transpose(
         new = f".transpose(1, 2).reshape({sizes}"  # heads beside their features
         yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
         return
+    if rank > 2 and after == (before[0] * before[2], before[1], *before[3:]):
+        new = f".transpose(1, 2).reshape({sizes}"  # (B, T, P, ...) to (B * P, T, ...)
+        yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
+        return
     for source, target in ((1, rank - 1), (rank - 1, 1)) if rank == 4 else ():
         moved = [d for d in range(rank) if d != source]
         moved.insert(target, source)

@@ -16,6 +16,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
 JOINS = operators_with("concatenates")
@@ -70,9 +71,47 @@ def suggest_other_dim(
 def suggest_dim_of_features(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `(users * items).sum(dim=-1)` for a sum of all samples."""
+    """Suggest `(users * items).sum(dim=-1)` for a sum of all samples, and
+    `x.mean(dim=(1, 2, 3), keepdim=True)` for statistics of a batch.
+    """
+    if "are standardized by the mean" in finding.message:
+        yield from _suggest_own_statistics(program, finding, text)
     if "adds up the features of all" in finding.message and isinstance(node, ast.Call):
         yield with_keyword(text, node, "dim=-1")
+
+
+STATISTICS = re.compile("mean|std|var")
+
+
+def _suggest_own_statistics(
+    program: Program, finding: Finding, text: SourceText
+) -> Iterator[Fix]:
+    """Suggest the dims of one sample for all statistics of a standardization."""
+    op = program.op_at(finding.span, finding.module)
+    places = [finding.span, *(related.span for related in finding.related[:1])]
+    nodes = [program.node(place) for place in places]
+    statements = {
+        text.statement_of(place[1])
+        for place in nodes
+        if place is not None and place[0].file == text.file
+    }
+    fact = op.inputs[0] if op is not None and op.inputs else None
+    if fact is None:
+        return
+    word = f"dim={tuple(range(1, fact.ndim))}, keepdim=True"
+    edits: dict[object, Edit] = {}
+    for statement in sorted(statements, key=lambda node: node.lineno):
+        for call in ast.walk(statement):
+            name = get_called_name(call)
+            if not isinstance(call, ast.Call) or not STATISTICS.fullmatch(name):
+                continue
+            if call.keywords or len(call.args) > 1:
+                continue
+            edits.setdefault(call, with_keyword(text, call, word).edits[0])
+    if edits:
+        yield Fix(
+            "fits", f"`{word}` for each mean and deviation", tuple(edits.values())
+        )
 
 
 def suggest_kept_dim(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -41,12 +42,46 @@ def suggest_nearest(
     yield Fix("fits", '`mode="nearest"`', (Edit(text.span(node), new),))
 
 
+TOKENS = re.compile(r"\binput_ids\b")
+
+
+def _suggest_masked_labels(
+    program: Program, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `input_ids.masked_fill(attention_mask == 0, -100)` for labels."""
+    words = node.keywords if isinstance(node, ast.Call) else []
+    values = {word.arg: word.value for word in words}
+    own = values.get("labels")
+    if own is not None and not TOKENS.search(text.written(own)):
+        own = None
+    places = [(text, own)] if own is not None else []
+    for where in program.own_texts() if not places else ():
+        for target, value in iter_assignments(where.tree):
+            written = where.written(target)
+            if "labels" in written and TOKENS.search(where.written(value)):
+                places.append((where, value))
+    if len(places) != 1 or places[0][1] is None:
+        return
+    where, labels = places[0]
+    tokens = where.written(labels)
+    tokens = re.sub(r"\.clone\(\)$|\.copy\(\)$", "", tokens)
+    mask = TOKENS.sub("attention_mask", tokens)
+    passed = values.get("attention_mask")
+    if where is text and passed is not None:
+        mask = text.written(passed)
+    new = f"{tokens}.masked_fill({mask} == 0, -100)"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(where.span(labels), new),))
+
+
 def suggest_ignored_padding(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to pad with -100, which losses ignore, or to name the padding to the
-    loss.
+    loss; to mask the labels of a causal language model.
     """
+    if "the labels are the tokens with" in finding.message:
+        yield from _suggest_masked_labels(program, text, node)
+        return
     padding = program.call_at(finding.related[0].span) if finding.related else None
     value = finding.message.partition("padded with ")[2].partition(",")[0]
     name, written = value, None

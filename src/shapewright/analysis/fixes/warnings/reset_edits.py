@@ -105,3 +105,15 @@ def suggest_model_of_fold(
         new = text.written(built)
         edit = write_before(text, loop.body[0], new)
         yield Fix("fits", f"`{join_lines(new)}` in the loop", (edit,))
+
+
+def suggest_kept_gradient(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x.retain_grad()` behind the statement that computes a result."""
+    place = program.node(finding.related[0].span) if finding.related else None
+    if place is None or not isinstance(place[1], ast.Assign):
+        return
+    name = finding.message.partition("`")[2].partition(".")[0]
+    new = f"{name}.retain_grad()"
+    yield Fix("fits", f"`{new}`", (write_after(place[0], place[1], new),))

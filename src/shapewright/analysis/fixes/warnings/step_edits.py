@@ -82,8 +82,68 @@ def suggest_other_loop(
     if loop is not None and text.around(loop, *LOOPS) is not None:
         edits = cut_lines(text, statement), write_after(text, loop, new)
         yield Fix("fits", f"`{new}` behind the loop over batches", edits)
+    elif loop is not None:
+        yield from _suggest_step_of_caller(text, statement, new)
     if is_plan_of_epochs or "as if for epochs" in finding.message:
         yield from suggest_planned_batches(program, finding, text, node)
+
+
+def _suggest_step_of_caller(
+    text: SourceText, statement: ast.stmt, new: str
+) -> Iterator[Fix]:
+    """Suggest to step a scheduler in the loop over epochs that calls the function
+    which has the loop over batches.
+    """
+    function = text.around(statement, ast.FunctionDef)
+    stepped = statement.value if isinstance(statement, ast.Expr) else None
+    owner = get_receiver(stepped) if isinstance(stepped, ast.Call) else None
+    if function is None or owner is None or new.strip()[-2:] != "()":
+        return
+    calls = [
+        call
+        for call in text.nodes
+        if isinstance(call, ast.Call) and get_called_name(call) == function.name
+    ]
+    looped = [call for call in calls if text.around(call, *LOOPS) is not None]
+    if len(looped) != 1:
+        return
+    (call,) = looped
+    name = _write_in_caller(text, function, call, owner)
+    if not name:
+        return
+    around = text.parent(statement)
+    is_guarded = isinstance(around, ast.If) and not around.orelse
+    if is_guarded and isinstance(around, ast.If) and around.body == [statement]:
+        statement = around
+    step = f"{name}.step()"
+    behind = write_after(text, text.statement_of(call), step)
+    edits = cut_lines(text, statement), behind
+    yield Fix("fits", f"`{step}` behind `{function.name}`, once for each epoch", edits)
+
+
+def _write_in_caller(
+    text: SourceText, function: ast.FunctionDef, call: ast.Call, owner: ast.expr
+) -> str:
+    """Return a caller's name of a scheduler that a function steps, or an empty text."""
+    written = text.line_of(owner)
+    root = written.partition(".")[0]
+    parameters = [argument.arg for argument in function.args.args]
+    receiver = get_receiver(call)
+    if parameters[:1] == ["self"]:
+        if root == "self":
+            own = text.line_of(receiver) if receiver is not None else ""
+            return own + written.removeprefix("self") if own else ""
+        parameters = parameters[1:]
+    if root not in parameters:
+        inner = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)
+                 and isinstance(n.ctx, ast.Store)}  # fmt: skip
+        return "" if root in inner else written
+    place = parameters.index(root)
+    words = {word.arg: word.value for word in call.keywords}
+    value = call.args[place] if place < len(call.args) else words.get(root)
+    if not isinstance(value, ast.Name | ast.Attribute):
+        return ""
+    return text.line_of(value) + written.removeprefix(root)
 
 
 def suggest_loaded_states(

@@ -13,6 +13,7 @@ from shapewright.analysis.fixes.module_lists import (
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.optimizer_edits import (
+    suggest_later_statement,
     suggest_listed_modules,
     suggest_parameter_group,
 )
@@ -270,20 +271,8 @@ def suggest_registration(
             continue
         model_statement = text.statement_of(text_and_node[1])
         built = text.statement_of(node) if isinstance(node, ast.expr) else node
-        if not isinstance(built, ast.stmt) or text.parent(
-            model_statement
-        ) is not text.parent(built):
-            continue
-        if built.lineno < model_statement.lineno and isinstance(
-            model_statement, ast.Assign
-        ):
-            written = text.written(built)
-            edits = (
-                cut_lines(text, built),
-                write_after(text, model_statement, written),
-            )
-            message = f"`{join_lines(written)}` after line {model_statement.lineno}"
-            yield Fix("fits", message, edits)
+        if isinstance(built, ast.stmt):
+            yield from suggest_later_statement(text, built, model_statement)
     yield from _suggest_other_model(text)
     yield from suggest_added_group(program, finding, text, node)
     yield from suggest_listed_modules(text)

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import TIGHT, append_method
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.hazards.distribution_inputs import get_scale
 from shapewright.analysis.hazards.log_limits import LOGARITHMS
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.changed_draws import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import get_called_name
 
 SMALLEST = {"sqrt": "1e-12"}
@@ -109,7 +109,12 @@ def suggest_flat_gradient(
 def suggest_scaled_pixels(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `x / 255` for bytes of which a mean is subtracted."""
+    """Suggest `x / 255` for bytes of which a mean is subtracted, and `x` for pixels
+    that are divided a second time.
+    """
+    if "between 0 and 1 already" in finding.message:
+        yield from _suggest_undivided(text, node)
+        return
     op = program.op_at(finding.span, finding.module)
     place = find_tensor_expressions(program, op)[0] if op is not None else None
     if place is not None:
@@ -118,6 +123,26 @@ def suggest_scaled_pixels(
             new = f"({text.written(place[0])}) / 255"
         inner = new if isinstance(node, ast.BinOp) else f"({new})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), inner),))
+
+
+def _suggest_undivided(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Suggest `x` for `x / 255`, or no statement for `x /= 255`."""
+    if isinstance(node, ast.AugAssign):
+        yield Fix("fits", f"no `{text.line_of(node)}`", (cut_lines(text, node),))
+        return
+    kept: ast.expr | None = None
+    if isinstance(node, ast.BinOp):
+        is_number = isinstance(node.left, ast.Constant)
+        kept = node.right if is_number else node.left
+    elif isinstance(node, ast.Call):
+        kept = get_receiver(node)
+        around = text.parent(node)
+        if isinstance(around, ast.Expr):
+            yield Fix("fits", f"no `{text.line_of(node)}`", (cut_lines(text, around),))
+            return
+    if kept is not None and isinstance(node, ast.expr):
+        new = text.written(kept)
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def suggest_kept_labels(

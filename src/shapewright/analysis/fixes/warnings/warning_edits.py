@@ -74,6 +74,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
 from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
+    suggest_kept_gradient,
     suggest_later_load,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
@@ -135,6 +136,7 @@ from shapewright.findings.codes import (
     FLIP_NOT_UNDONE,
     FLOAT_MASK,
     FOCAL_ON_MEAN,
+    GRAD_OF_RESULT,
     IGNORED_LABELS_COUNTED,
     INCLUSIVE_TRANSMITTANCE,
     INDEX_OF_ALL_ROWS,
@@ -291,6 +293,7 @@ WAYS: dict[str, Suggest] = {
     INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
     PARAMETRIZED_WRITE: suggest_assigned_weight,
     ASCENDING_RISK_SET: suggest_descending,
+    GRAD_OF_RESULT: suggest_kept_gradient,
     ONE_SIDE_NORMALIZED: suggest_unit_length,
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,

@@ -1,0 +1,100 @@
+"""Masks of padding that stand unread beside an attention without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Linear(8, 8)
+
+    def forward(self, x, memory, key_padding_mask=None):
+        scores = self.q(x) @ memory.transpose(1, 2)
+        if key_padding_mask is not None:
+            {hide}
+        return scores.softmax(-1) @ memory
+
+
+def attend(x, memory, padding_mask=None):
+    scores = x @ memory.transpose(1, 2)
+    if padding_mask is not None:
+        scores = scores.masked_fill(padding_mask[:, None], -1e9)
+    return scores.softmax(-1) @ memory
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb, self.rnn = nn.Embedding(20, 8), nn.GRU(8, 8, batch_first=True)
+        self.layers = nn.ModuleList(Attention() for _ in range(2))
+        self.head = nn.Linear(8, 20)
+
+    def encode(self, ids):
+        return self.rnn(self.emb(ids))[0], ids == 0
+
+    def forward(self, ids, target):
+        memory, {name} = self.encode(ids)
+        x = self.emb(target)
+        for layer in self.layers:
+            x = {call}
+        return self.head(x)
+
+
+model = Reader()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    ids, target = torch.randint(0, 20, (4, 9)), torch.randint(1, 20, (4, 5))
+    loss = model(ids, target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+HIDE = "scores = scores.masked_fill(key_padding_mask[:, None], -1e9)"
+WRONG = {
+    "a layer": ("padding_mask", "layer(x, memory)", "key_padding_mask=padding_mask"),
+    "a function": ("src_mask_pad", "attend(x, memory)", "padding_mask=src_mask_pad"),
+    "a keyword": ("pad_mask", "layer(x, memory=memory)", "key_padding_mask=pad_mask"),
+}
+RIGHT = {
+    "given": ("padding_mask", "layer(x, memory, padding_mask)"),
+    "by name": ("padding_mask", "layer(x, memory, key_padding_mask=padding_mask)"),
+    "read elsewhere": ("padding_mask", "layer(x, memory * ~padding_mask[..., None])"),
+    "no mask": ("_", "layer(x, memory)"),
+    "another mask": ("token_mask", "layer(x, memory)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mask_that_attention_lacks_is_found(name: str, tmp_path: Path) -> None:
+    mask, call, fix = WRONG[name]
+    report = rehearsed(tmp_path, SCRIPT.format(hide=HIDE, name=mask, call=call))
+    assert report.complete, report
+    (finding,) = [f for f in report.findings if f.code == "mask-axis"]
+    assert f"`{mask}` is not read" in finding.message
+    assert fix in finding.fixes[0].message
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_masks_that_are_read_are_quiet(name: str, tmp_path: Path) -> None:
+    mask, call = RIGHT[name]
+    report = rehearsed(tmp_path, SCRIPT.format(hide=HIDE, name=mask, call=call))
+    assert report.complete, report
+    assert "mask-axis" not in [f.code for f in report.findings]
+
+
+def test_a_mask_that_hides_no_scores_is_quiet(tmp_path: Path) -> None:
+    hide = "memory = memory * (1 - key_padding_mask[..., None].float())"
+    text = SCRIPT.format(hide=hide, name="padding_mask", call="layer(x, memory)")
+    report = rehearsed(tmp_path, text)
+    assert "mask-axis" not in [f.code for f in report.findings]
