@@ -119,3 +119,14 @@ def test_a_loss_of_one_sample_is_not_computed_in_evaluation(tmp_path: Path) -> N
     act = "F.mse_loss(net(torch.randn(1, 4)), torch.randn(1, 2)).backward()"
     (finding,) = find_errors(tmp_path, {"act": act})
     assert not any("eval()" in fix.message for fix in finding.fixes)
+
+
+def test_a_loss_in_a_function_of_its_own_is_not_computed_in_evaluation(
+    tmp_path: Path,
+) -> None:
+    """The backward pass is in the caller's loop, not beside the call."""
+    train = "loss = compute(torch.randn(1, 4))\n    optimizer.zero_grad()\n    "
+    train += "loss.backward()\n    return"
+    start = "def compute(x):\n    return F.mse_loss(net(x), torch.zeros(len(x), 2))\n"
+    (finding,) = find_errors(tmp_path, {"act": "pass", "train": train, "start": start})
+    assert not any("eval()" in fix.message for fix in finding.fixes)

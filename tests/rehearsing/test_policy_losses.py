@@ -133,6 +133,10 @@ MAXIMIZED = {
         "policy = torch.max(-fixed * ratio, -fixed * ratio.clamp(0.8, 1.2)).mean(); "
         "loss = policy - 0.01 * entropy"
     ),
+    "a cross entropy of soft labels": (
+        "goal = F.softmax(torch.rand_like(logits), -1); "
+        "loss = -(goal * F.log_softmax(logits, -1)).sum(-1).mean()"
+    ),
 }
 
 

@@ -67,3 +67,28 @@ def test_the_number_or_the_rows_are_written(name: str, tmp_path: Path) -> None:
 def test_numbers_and_rows_that_fit_are_left(name: str, tmp_path: Path) -> None:
     findings = rehearsed(tmp_path, f"{START}{RIGHT[name]}\n").findings
     assert not [each for each in findings if each.severity == "error"]
+
+
+def test_a_library_that_refuses_assumed_numbers_is_no_fault_of_an_edit(
+    tmp_path: Path,
+) -> None:
+    """NumPy's numbers are not known: what they are refused for says nothing."""
+    body = """\
+import numpy as np
+
+class KMeans:
+    def fit(self, table):
+        if np.isnan(table).any():
+            raise ValueError("Input X contains NaN.")
+
+codes = net(x)
+codes = codes.numpy()
+codes = (codes - codes.mean(0)) / codes.std(0)
+KMeans().fit(codes)
+"""
+    errors = [
+        each for each in rehearsed(tmp_path, START + body).findings
+        if each.severity == "error"
+    ]  # fmt: skip
+    assert [each.code for each in errors] == ["to-numpy"]
+    assert errors[0].fixes[0].message == "`codes.detach()`"

@@ -36,9 +36,7 @@ def suggest_evaluation(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     text, node = place
     name = _get_model_name(text, node)
-    if not name or (
-        _is_trained_around(text, node) and not _is_without_grad(program, op)
-    ):
+    if not name or (_is_trained(program, op) and not _is_without_grad(program, op)):
         return
     statement = text.statement_of(node)
     new = f"{name}.eval()"
@@ -188,7 +186,18 @@ def _has_training_mode(program: Program) -> bool:
     return True
 
 
-def _is_trained_around(text: SourceText, call: ast.Call) -> bool:
+def _is_trained(program: Program, op: Op) -> bool:
+    """Return whether a backward pass runs in a loop or function around a call, or
+    around one that leads to it.
+    """
+    for frame in op.frames:
+        place = program.node(frame.span)
+        if place is not None and _is_trained_around(*place):
+            return True
+    return False
+
+
+def _is_trained_around(text: SourceText, call: ast.AST) -> bool:
     """Return whether a backward pass runs in a loop or function around a call."""
     around: ast.AST | None = call
     while around is not None:

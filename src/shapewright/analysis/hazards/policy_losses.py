@@ -293,6 +293,8 @@ def _find_entropy(scene: HazardContext, fact: Fact) -> int:
         return 1
     if call.name not in PRODUCTS | {"einsum"} or len(call.op.inputs) != 2:
         return 0
+    if not all(f.requires_grad for f in call.op.inputs):
+        return 0  # of the labels' distribution and the predicted one: a cross entropy
     makers = [scene.maker(find_base(scene, f, ("clamp",))) for f in call.op.inputs]
     names = {maker.name for maker in makers if maker is not None}
     for maker, other in zip(makers, call.op.inputs[::-1], strict=True):

@@ -21,6 +21,7 @@ from shapewright.analysis.program_run import Program, fill_lazy_parts
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.findings.codes import (
     MIXED_DEVICES,
+    PROGRAM_ERROR,
     RESULT_DROPPED,
     STATE_DICT_MISMATCH,
 )
@@ -94,10 +95,24 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         samples = context.keeps_samples
     ops, output = len(trace.ops), get_output(program)
     layers, outline = count_layers(program), build_outline(program, gone[:2], context)
+    complete = trace.complete or _ends_on_assumed_value(program, gone)
     return Tried(
-        failures, trace.complete, ops, output, warnings, notes, samples, layers,
-        outline, noted=bool(trace.findings),
+        failures, complete, ops, output, warnings, notes, samples, layers, outline,
+        noted=bool(trace.findings),
     )  # fmt: skip
+
+
+def _ends_on_assumed_value(program: Program, gone: Place) -> bool:
+    """Return whether a run made the call that had failed, and ended later only because
+    a library refused numbers that were assumed: no edit changes that.
+    """
+    ends = [each for each in program.trace.findings if each.code == PROGRAM_ERROR]
+    if not ends or any(each.severity != "note" for each in ends):
+        return False
+    return any(
+        op.span is not None and (op.span.file, op.span.line) == gone[:2]
+        for op in program.trace.ops
+    )
 
 
 def count_layers(program: Program) -> int:
