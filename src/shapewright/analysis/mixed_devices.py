@@ -20,6 +20,10 @@ from shapewright.analysis.provenance.call_expressions import (
     find_tensor_names,
     get_operation,
 )
+from shapewright.analysis.unmoved_batches import (
+    describe_unmoved_batch,
+    find_unmoved_batch,
+)
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
@@ -158,6 +162,9 @@ def _describe(program: Program, stray: Stray) -> tuple[str, list[Related]]:
         written = text.written(call.func)
         why = f"`{written}` at line {call.lineno} makes it on the CPU"
         return why, [Related(text.span(call), f"it is made by `{written}`")]
+    batch = find_unmoved_batch(program, stray.fact)
+    if batch is not None and stray.fact.device == "cpu":
+        return describe_unmoved_batch(batch)
     if maker is None or maker.span is None:
         return "it was never moved", []
     creation = Related(maker.span, f"it is made by `{maker.name}`")

@@ -24,6 +24,10 @@ from shapewright.analysis.mixed_devices import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.unmoved_batches import (
+    find_unmoved_batch,
+    suggest_moved_batch,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
@@ -153,6 +157,14 @@ def _iter_moves(text: SourceText, wanted: str) -> Iterator[str]:
 def _suggest_for_tensor(program: Program, stray: Stray, maker: Op) -> Iterator[Fix]:
     """Yield edits that make a tensor where it is needed, or move it there."""
     attribute = find_kept_attribute(program, stray)
+    batch = find_unmoved_batch(program, stray.fact)
+    if batch is not None and attribute is None and stray.fact.device == "cpu":
+        yield from suggest_moved_batch(batch, _iter_moves(batch.text, stray.wanted))
+        at = (stray.op.span.file, stray.op.span.line) if stray.op.span else None
+        for fix in _suggest_moving_operand(program, stray):
+            if all((edit.span.file, edit.span.line) == at for edit in fix.edits):
+                yield fix
+        return
     if attribute is not None:
         text, statement, name = attribute
         if _is_of_module(text, statement):

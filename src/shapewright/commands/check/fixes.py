@@ -95,14 +95,14 @@ def summarise_run(program: Program, gone: Place) -> Tried:
         samples = context.keeps_samples
     ops, output = len(trace.ops), get_output(program)
     layers, outline = count_layers(program), build_outline(program, gone[:2], context)
-    complete = trace.complete or _ends_on_assumed_value(program, gone)
+    complete = trace.complete or _is_ended_by_assumed_value(program, gone)
     return Tried(
         failures, complete, ops, output, warnings, notes, samples, layers, outline,
         noted=bool(trace.findings),
     )  # fmt: skip
 
 
-def _ends_on_assumed_value(program: Program, gone: Place) -> bool:
+def _is_ended_by_assumed_value(program: Program, gone: Place) -> bool:
     """Return whether a run made the call that had failed, and ended later only because
     a library refused numbers that were assumed: no edit changes that.
     """

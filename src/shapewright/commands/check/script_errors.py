@@ -44,7 +44,7 @@ def rehearse_script_of(error: BaseException) -> Iterator[_Running | None]:
     if script is None or os.environ.get(INSIDE):
         yield None
         return
-    running = _start(script)
+    running = _run_rehearsal(script)
     if running is None:
         yield None
         return
@@ -120,7 +120,7 @@ def _find_script(error: BaseException) -> Path | None:
     return None
 
 
-def _start(script: Path) -> _Running | None:
+def _run_rehearsal(script: Path) -> _Running | None:
     """Start the rehearsal of a script, which reports as JSON."""
     from shapewright.runtime.claimed_machine import has_gpu
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines
-from shapewright.analysis.fixes.warnings.thresholds import keep_thresholds
+from shapewright.analysis.fixes.warnings.thresholds import add_thresholds
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distribution_inputs import (
     DISTRIBUTIONS,
@@ -66,7 +66,7 @@ def suggest_loss_edits(
         ways = [_suggest_log_softmax(program, makers[-1]), _suggest_log(program, loss)]
     elif makers and kind != "logits":
         fixes = _suggest_without(program, makers[-1])
-        ways.insert(0, (keep_thresholds(program, makers[-1], fix) for fix in fixes))
+        ways.insert(0, (add_thresholds(program, makers[-1], fix) for fix in fixes))
     for way in ways:
         yield from way
 

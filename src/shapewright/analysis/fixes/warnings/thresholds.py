@@ -19,7 +19,7 @@ ROUNDS = ("round", "round_")
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def keep_thresholds(program: Program, maker: Op, fix: Fix) -> Fix:
+def add_thresholds(program: Program, maker: Op, fix: Fix) -> Fix:
     """Return a fix that leaves out a sigmoid, with a sigmoid where its result is
     compared with a threshold: ``outputs > 0.5`` means another thing of logits.
     """
