@@ -463,3 +463,47 @@ def test_a_state_of_any_kind_is_detached(
     (only,) = found(tmp_path, text)
     assert only[0] == "graph-freed"
     assert only[2] == fix
+
+
+FROZEN_WHOLE = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(6, 8), nn.ReLU())
+        self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(8, 3))
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def freeze(model):
+    for p in model.parameters():
+        p.requires_grad = False
+
+
+net = Net()
+freeze(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(2):
+    loss = net(torch.randn(4, 6)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_freezing_that_takes_the_head_too_leaves_the_head(tmp_path: Path) -> None:
+    (only,) = rehearsed(tmp_path, START + FROZEN_WHOLE).findings
+    (fix,) = only.fixes
+    assert fix.message == "`model.head[1]` stays trainable, behind the loop"
+    assert fix.checked
+    assert fix.edits[0].text == (
+        "    for p in model.head[1].parameters():\n        p.requires_grad = True\n"
+    )
+
+
+def test_gradients_of_a_refused_pass_are_not_missed_by_clipping(tmp_path: Path) -> None:
+    clip = "    nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n    optimizer.step()"
+    text = START + INPLACE.replace("    optimizer.step()", clip)
+    (only,) = rehearsed(tmp_path, text).findings
+    assert only.code == "saved-tensor-written"

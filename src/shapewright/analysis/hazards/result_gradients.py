@@ -25,6 +25,9 @@ def find_result_gradients(scene: HazardContext) -> Iterator[Finding]:
     texts = [*scene.program.own_texts()]
     if any(get_called_name(node) in KEEPING for text in texts for node in text.nodes):
         return
+    # Where the program failed on the None, the error tells it.
+    places = [each.span for each in scene.program.trace.findings]
+    failed = {(span.file, span.line) for span in places if span is not None}
     for text in texts:
         seen: set[tuple[object, str]] = set()
         for node in text.nodes:
@@ -37,6 +40,8 @@ def find_result_gradients(scene: HazardContext) -> Iterator[Finding]:
             name, scope = node.value.id, text.around(node, *FUNCTIONS)
             assigned = _find_assigned(text, scope, name, node.lineno)
             if assigned is None or (scope, name) in seen:
+                continue
+            if (text.file, node.lineno) in failed:
                 continue
             fact = _find_fact(scene, text, name, assigned)
             if fact is None or fact.is_leaf or not fact.requires_grad:

@@ -42,7 +42,9 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, *CLIPS),
             (scene.span(met.other, "step"), "the step"),
         )
-    for met in scene.observations("clipped-early"):
+    # A backward pass that fails leaves no gradients, which is told of it.
+    early = [] if _is_backward_refused(scene) else scene.observations("clipped-early")
+    for met in early:
         yield build_finding(
             CLIPPED_AFTER_STEP,
             "there are no gradients here yet: `backward()` comes after this, and"
@@ -60,6 +62,15 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
                 "only here they are divided by the scale",
             ),
         )
+
+
+def _is_backward_refused(scene: RehearsalContext) -> bool:
+    """Return whether a backward pass of the run failed."""
+    ops = scene.program.trace.ops
+    return any(
+        ops[failure.op].name.rpartition(".")[2] == "backward"
+        for failure in scene.program.failures
+    )
 
 
 @looks_for(SCALED_STEP, of_whole_runs=True)

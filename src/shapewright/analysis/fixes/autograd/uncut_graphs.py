@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
@@ -17,7 +18,7 @@ from shapewright.analysis.fixes.autograd.unconnected_parts import (
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_loss
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.statements import cut_lines, write_before
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_calls.recomputed_parts import FLAG, suggest_other_kind
 from shapewright.findings.finding import Edit, Fix
@@ -236,6 +237,10 @@ def suggest_training(history: History, cause: Cause) -> Iterator[Fix]:
         if earlier is not None:
             yield earlier
             return  # else what was to stay frozen would be trained, too
+        head = _write_trained_head(text, node, cause.message)
+        if head is not None:
+            yield head
+            return
         flags = [n for n in ast.walk(node) if isinstance(n, ast.Constant)]
         for flag in flags:
             if flag.value is False:
@@ -272,6 +277,30 @@ def _move_before_head(text: SourceText, node: ast.AST) -> Fix | None:
     shown = join_lines(text.written(heads[0].targets[0]))
     edits = (write_before(text, heads[0], written), cut_lines(text, statement))
     return Fix("fits", f"freeze `{model}` before `{shown}` is replaced", edits)
+
+
+FROZEN = re.compile(r"requires a gradient: `\w+\.([\w.]+)\.\w+`")
+"""The parameter nearest to the loss, of those that are all frozen."""
+
+
+def _write_trained_head(text: SourceText, node: ast.AST, message: str) -> Fix | None:
+    """Return the fix that trains the last layer of a model, all of which a loop over
+    its parameters freezes.
+    """
+    loop, words = text.around(node, ast.For), FROZEN.search(message)
+    call = loop.iter if loop is not None else None
+    owner = get_receiver(call) if isinstance(call, ast.Call) else None
+    if loop is None or words is None or owner is None:
+        return None
+    if get_called_name(loop.iter) != "parameters" or text.around(node, ast.If):
+        return None
+    head = text.written(owner)
+    for part in words[1].split("."):
+        head += f"[{part}]" if part.isdigit() else f".{part}"
+    indent = " " * loop.col_offset
+    new = f"for p in {head}.parameters():\n{indent}    p.requires_grad = True"
+    message = f"`{head}` stays trainable, behind the loop"
+    return Fix("fits", message, (write_after(text, loop, new),))
 
 
 def suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
