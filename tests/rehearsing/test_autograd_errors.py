@@ -507,3 +507,30 @@ def test_gradients_of_a_refused_pass_are_not_missed_by_clipping(tmp_path: Path) 
     text = START + INPLACE.replace("    optimizer.step()", clip)
     (only,) = rehearsed(tmp_path, text).findings
     assert only.code == "saved-tensor-written"
+
+
+CRITIC = """\
+body, critic, head = nn.Linear(6, 8), nn.Linear(8, 1), nn.Linear(8, 3)
+opt_critic = torch.optim.Adam(critic.parameters())
+opt = torch.optim.Adam([*body.parameters(), *head.parameters()])
+for step in range(2):
+    one, other = body(torch.randn(4, 6)), body(torch.randn(4, 6))
+    first = critic(one)
+    second = critic(other)
+    goal = torch.ones(4, 1)
+    loss_critic = (first.pow(2) - second * goal).mean()
+    opt_critic.zero_grad()
+    loss_critic.backward(retain_graph=True)
+    opt_critic.step()
+    confuse = (second.pow(2) - first * goal).mean()
+    loss = head(one).mean() + 0.1 * confuse
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_all_that_a_step_has_made_old_is_computed_again(tmp_path: Path) -> None:
+    (only,) = rehearsed(tmp_path, START + CRITIC).findings
+    first = only.fixes[0].message
+    assert first == "`(critic(other).pow(2) - critic(one) * goal).mean()`"

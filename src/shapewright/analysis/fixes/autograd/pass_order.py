@@ -9,15 +9,18 @@ from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
+    get_called_name,
     get_dotted_name,
     get_last_line,
 )
 
+FACTORIES = operators_with("is_factory", "is_sized_factory", "is_random")
 MOST_BETWEEN = 4
 """Statements between a backward pass and its step: gradients clipped, numbers kept."""
 
@@ -74,23 +77,38 @@ def suggest_made_again(history: History, cause: Cause) -> Iterator[Fix]:
         return
     at, between = body.index(statement), body.index(step[1])
     losses = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-    for later in body[between + 1 : at]:
-        if not isinstance(later, ast.Assign) or not losses & collect_names(
-            ast.Tuple(list(later.targets))
-        ):
+    terms = []
+    for later in reversed(body[between + 1 : at]):
+        if not isinstance(later, ast.Assign):
             continue
-        for node in ast.walk(later.value):
-            if isinstance(node, ast.Name):
-                new = _write_again(text, body[: at + 1], between, later, node.id)
-                if new:
-                    edit = Edit(text.span(node), new)
-                    value = text.written(later.value)
-                    start = node.col_offset - later.value.col_offset
-                    shown = f"`{new}` for `{node.id}`"
-                    if "\n" not in value:
-                        end = start + len(node.id)
-                        shown = f"`{value[:start]}{new}{value[end:]}`"
-                    yield Fix("fits", shown, (edit,))
+        if losses & collect_names(ast.Tuple(list(later.targets))):
+            losses |= collect_names(later.value)
+            terms.append(later)
+    for later in reversed(terms):
+        fix = _replace_made(text, body[: at + 1], between, later)
+        if fix is not None:
+            yield fix
+
+
+def _replace_made(
+    text: SourceText, body: list[ast.stmt], step: int, later: ast.Assign
+) -> Fix | None:
+    """Return the fix that computes again what a term reads and a step has made old."""
+    edits, shown = [], text.written(later.value)
+    for node in sorted(
+        (n for n in ast.walk(later.value) if isinstance(n, ast.Name)),
+        key=lambda n: (n.lineno, n.col_offset), reverse=True,
+    ):  # fmt: skip
+        new = _write_again(text, body, step, later, node.id)
+        if not new:
+            continue
+        edits.append(Edit(text.span(node), new))
+        start = node.col_offset - later.value.col_offset
+        if node.lineno == later.value.lineno:
+            shown = f"{shown[:start]}{new}{shown[start + len(node.id) :]}"
+    if not edits:
+        return None
+    return Fix("fits", f"`{join_lines(shown)}`", tuple(reversed(edits)))
 
 
 def suggest_computed_again(history: History, cause: Cause) -> Iterator[Fix]:
@@ -165,6 +183,8 @@ def _write_again(
     methods = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
     if not methods or not isinstance(methods[-1].func, ast.Name | ast.Attribute):
         return ""
+    if get_called_name(value) in FACTORIES:
+        return ""  # no weights made it
     read = collect_names(value)
     for other in body[number + 1 : body.index(later)]:
         targets = getattr(other, "targets", ())
