@@ -77,3 +77,19 @@ def test_the_change_is_named_and_a_load_that_works(name: str, tmp_path: Path) ->
     names: dict[str, object] = {}
     exec(compile(mended, "net.py", "exec"), names)
     names["build"]()  # type: ignore[operator]
+
+
+def test_a_prefix_that_comes_once_more_is_said_so(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "from torch import nn\n\n"
+        "net, test = nn.Linear(4, 3), nn.DataParallel(nn.Linear(4, 3))\n"
+        "test = nn.DataParallel(test)\n"
+        "test.load_state_dict(nn.DataParallel(net).state_dict())\n"
+    )
+    (found,) = api.rehearse_script(str(script)).findings
+    assert found.message == (
+        "every key of `DataParallel` begins with `module.` once more than those of the"
+        " state dict"
+    )
+    assert "module." in found.fixes[0].message

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.refusals.checkpoints import (
@@ -60,6 +60,12 @@ def explain_loose_load(span: Span, misloaded: Misloaded) -> Finding:
     return Finding(UNMATCHED_STATE_DICT, "warning", message, span, lines=tuple(lines))
 
 
+def _describe_repeated(prefix: str, others: Sequence[str]) -> str:
+    """Return that a prefix comes once more, where the other keys begin with it too."""
+    is_repeated = bool(others) and all(key.startswith(prefix) for key in others)
+    return " once more than those of" if is_repeated else ""
+
+
 def _describe_change(misloaded: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
     pruned = _find_pruned(misloaded)
@@ -87,15 +93,16 @@ def _describe_change(misloaded: Misloaded) -> str:
         )
     theirs, ours = prefix_of(misloaded)
     if theirs:
+        again = _describe_repeated(theirs, misloaded.missing)
         return (
-            f"every key of the state dict begins with `{theirs}`, those of"
-            f" `{misloaded.class_name}` do not"
+            f"every key of the state dict begins with `{theirs}`{again or ', those of'}"
+            f" `{misloaded.class_name}`{'' if again else ' do not'}"
         )
     if ours:
+        again = _describe_repeated(ours, misloaded.unexpected)
         return (
-            f"every key of `{misloaded.class_name}` begins with `{ours}`,"
-            " those of the state"
-            " dict do not"
+            f"every key of `{misloaded.class_name}` begins with `{ours}`"
+            f"{again or ', those of'} the state dict{'' if again else ' do not'}"
         )
     if _is_of_other_model(misloaded):
         first, own, other = misloaded.resized[0]
