@@ -33,10 +33,6 @@ CASES = {
         "error = (net(x) - y).abs().mean(dim=0)\nprint(f'error {error:.3f}')",
         "`{error.item():.3f}`",
     ),
-    "several in a text": (
-        "error = (net(x) - y).abs()\nprint(f'step {1:d}: {error:.2e}')",
-        "`{error.mean():.2e}`",
-    ),
     "all rows into some": ("x[rows] = torch.randn(6, 4)", "`torch.randn(6, 4)[rows]`"),
     "all rows of another into some": (
         "other = x[torch.randperm(6)]\nx[rows] = other\nprint(net(x).shape)",

@@ -516,7 +516,7 @@ def _suggest_batch(program: Program, finding: Finding, call: _Call) -> Iterator[
         for place_note in finding.related
         if "called from" in place_note.message
     ]
-    for span in reversed(spans):
+    for span in (*reversed(spans), finding.span):
         text_and_call = program.call_at(span)
         if text_and_call is None:
             continue

@@ -23,16 +23,17 @@ MOVING = frozenset({"to", "cuda"})
 
 
 @dataclass(frozen=True, slots=True)
-class UnmovedBatch:
+class _UnmovedBatch:
     """A loop over a loader; `names` hold the parts of its batch, from `last` on."""
 
     text: SourceText
     loop: ast.For
     names: tuple[str, ...]
     last: ast.stmt | None
+    is_partial: bool = False  # the loop moves other parts of its batch
 
 
-def find_unmoved_batch(program: Program, fact: Fact) -> UnmovedBatch | None:
+def find_unmoved_batch(program: Program, fact: Fact) -> _UnmovedBatch | None:
     """Return the loop over a loader that a tensor on the CPU comes from, or None."""
     for _ in range(FOLLOWED):
         maker = program.producers.get(fact.tensor)
@@ -51,7 +52,7 @@ def find_unmoved_batch(program: Program, fact: Fact) -> UnmovedBatch | None:
     return None
 
 
-def _read_loop(text: SourceText, loop: ast.For) -> UnmovedBatch | None:
+def _read_loop(text: SourceText, loop: ast.For) -> _UnmovedBatch | None:
     """Return the names of the parts of a loop's batch."""
     target: ast.expr = loop.target
     if get_called_name(loop.iter) == "enumerate" and isinstance(target, ast.Tuple):
@@ -70,13 +71,24 @@ def _read_loop(text: SourceText, loop: ast.For) -> UnmovedBatch | None:
     names = [name for name in names if name != "_"]
     if not names or len(names) < len(elts) - 1:
         return None
-    return UnmovedBatch(text, loop, tuple(names), last)
+    moved = {
+        text.written(node.func.value)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in MOVING
+    }
+    left = tuple(name for name in names if name not in moved)
+    if moved & set(names) and left:
+        return _UnmovedBatch(text, loop, left, last, True)
+    return _UnmovedBatch(text, loop, tuple(names), last)
 
 
-def describe_unmoved_batch(batch: UnmovedBatch) -> tuple[str, list[Related]]:
+def describe_unmoved_batch(batch: _UnmovedBatch) -> tuple[str, list[Related]]:
     """Return in words that a loop does not move its batch, with the places."""
     written = join_lines(batch.text.written(batch.loop.iter))
-    why = f"the batch of `{written}` at line {batch.loop.lineno} is not moved"
+    how = "moved in part only" if batch.is_partial else "not moved"
+    why = f"the batch of `{written}` at line {batch.loop.lineno} is {how}"
     related = [Related(batch.text.span(batch.loop.iter), "the batch comes from here")]
     for other in _iter_moving(batch):
         place = Related(batch.text.span(other[0]), "another loop moves its batch here")
@@ -84,7 +96,7 @@ def describe_unmoved_batch(batch: UnmovedBatch) -> tuple[str, list[Related]]:
     return why, related
 
 
-def suggest_moved_batch(batch: UnmovedBatch, moves: Iterator[str]) -> Iterator[Fix]:
+def suggest_moved_batch(batch: _UnmovedBatch, moves: Iterator[str]) -> Iterator[Fix]:
     """Suggest the statements by which another loop moves the same parts of its batch,
     or `x, y = x.to(device), y.to(device)`.
     """
@@ -99,7 +111,7 @@ def suggest_moved_batch(batch: UnmovedBatch, moves: Iterator[str]) -> Iterator[F
             lines.append([f"{names[0]} = {parts}"])
         parts = ", ".join(f"{name}{move}" for name in names)
         lines.append([f"{', '.join(names)} = {parts}"])
-    for new in {tuple(each): None for each in lines}:
+    for new in {tuple(way): None for way in lines}:
         edits = []
         for line in new:
             if batch.last is not None:
@@ -111,7 +123,7 @@ def suggest_moved_batch(batch: UnmovedBatch, moves: Iterator[str]) -> Iterator[F
         yield Fix("fits", f"`{shown}` {where}", tuple(edits))
 
 
-def _iter_moving(batch: UnmovedBatch) -> Iterator[list[ast.Assign]]:
+def _iter_moving(batch: _UnmovedBatch) -> Iterator[list[ast.Assign]]:
     """Yield the statements at the head of other loops that move batches with the same
     names.
     """
@@ -150,7 +162,7 @@ def _list_names(target: ast.expr) -> list[str]:
     return [part.id if isinstance(part, ast.Name) else "" for part in elts]
 
 
-def _is_table(batch: UnmovedBatch) -> bool:
+def _is_table(batch: _UnmovedBatch) -> bool:
     """Return whether a loop reads its batch by keys, `batch["image"]`."""
     return any(
         isinstance(node, ast.Subscript)

@@ -159,11 +159,16 @@ def _suggest_for_tensor(program: Program, stray: Stray, maker: Op) -> Iterator[F
     attribute = find_kept_attribute(program, stray)
     batch = find_unmoved_batch(program, stray.fact)
     if batch is not None and attribute is None and stray.fact.device == "cpu":
-        yield from suggest_moved_batch(batch, _iter_moves(batch.text, stray.wanted))
+        moved = suggest_moved_batch(batch, _iter_moves(batch.text, stray.wanted))
         at = (stray.op.span.file, stray.op.span.line) if stray.op.span else None
-        for fix in _suggest_moving_operand(program, stray):
-            if all((edit.span.file, edit.span.line) == at for edit in fix.edits):
-                yield fix
+        operands = [
+            fix
+            for fix in _suggest_moving_operand(program, stray)
+            if all((edit.span.file, edit.span.line) == at for edit in fix.edits)
+        ]
+        ways = [operands, list(moved)]
+        for way in ways if batch.is_partial else reversed(ways):
+            yield from way
         return
     if attribute is not None:
         text, statement, name = attribute

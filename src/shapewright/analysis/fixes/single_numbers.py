@@ -55,9 +55,7 @@ FORMAT = re.compile(r"^the format `(.*)` takes")
 
 
 def suggest_formatted_number(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `{error.item():.3f}` for a tensor of one element that has a dim, and the
-    mean for one of several.
-    """
+    """Suggest `{error.item():.3f}` for a tensor of one element that has a dim."""
     op, unmet = program.trace.ops[failure.op], failure.unmet
     words = FORMAT.search(unmet.message) if unmet is not None else None
     place = program.node(op.span)
@@ -65,7 +63,9 @@ def suggest_formatted_number(program: Program, failure: Failure) -> Iterator[Fix
         return
     text, node = place
     statement = node if isinstance(node, ast.stmt) else text.statement_of(node)
-    method = ".item()" if set(op.inputs[0].shape) == {1} else ".mean()"
+    if set(op.inputs[0].shape) != {1}:
+        return
+    method = ".item()"
     values = [
         part.value
         for part in ast.walk(statement)
@@ -76,11 +76,11 @@ def suggest_formatted_number(program: Program, failure: Failure) -> Iterator[Fix
     ]
     for value in values if len(values) == 1 else ():
         written = ast.unparse(value)  # places within texts are wrong before Python 3.12
-        found = f"{{{written}:"
+        start = f"{{{written}:"
         for line in range(statement.lineno, (statement.end_lineno or 0) + 1):
-            at = text.lines[line - 1].find(found)
+            at = text.lines[line - 1].find(start)
             if at >= 0:
-                end = at + len(found)
+                end = at + len(start)
                 span = Span(text.file, line, end, line, end)
                 shown = f"`{{{written}{method}:{words[1]}}}`"
                 yield Fix("fits", shown, (Edit(span, method),))

@@ -26,7 +26,7 @@ def find_result_gradients(scene: HazardContext) -> Iterator[Finding]:
     if any(get_called_name(node) in KEEPING for text in texts for node in text.nodes):
         return
     # Where the program failed on the None, the error tells it.
-    places = [each.span for each in scene.program.trace.findings]
+    places = [finding.span for finding in scene.program.trace.findings]
     failed = {(span.file, span.line) for span in places if span is not None}
     for text in texts:
         seen: set[tuple[object, str]] = set()

@@ -26,12 +26,13 @@ from shapewright.program.syntax_nodes import (
 KEEPING = operators_with("keeps_elements", "is_view", "regroups_dims", "moves_device")
 SAME = KEEPING | {"numpy", "astype"}
 MEANS = operators_with("reduces_dims")
+ORDERS = operators_with("sorts_elements") | {"randperm", "permutation"}
 MODULES = ("torch", "np", "numpy")
 STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOrder:
+class _TakenOrder:
     """An `argsort`, and where its elements are taken for ranks: at the name that holds
     them, or at the `lookup` of an item's place in it, if it is an order elsewhere.
     """
@@ -58,7 +59,7 @@ def find_orders_as_ranks(scene: RehearsalContext) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def iter_taken_orders(text: SourceText) -> Iterator[TakenOrder]:
+def iter_taken_orders(text: SourceText) -> Iterator[_TakenOrder]:
     """Yield the orders of a file that are taken for ranks."""
     seen = set()
     for node in text.nodes:
@@ -75,7 +76,7 @@ def iter_taken_orders(text: SourceText) -> Iterator[TakenOrder]:
         seen.add(sort)
         order = _get_name(text, sort)
         is_shared = lookup is not None and "rank" not in order.lower()
-        yield TakenOrder(sort, target.id, lookup if is_shared else None)
+        yield _TakenOrder(sort, target.id, lookup if is_shared else None)
 
 
 def _find_order(
@@ -146,7 +147,7 @@ def _is_permutation(text: SourceText, sort: ast.Call) -> bool:
             value = value.value  # `scores.sort()[1]`
         elif (
             isinstance(value, ast.Attribute) and value.attr == "indices"
-        ) or get_called_name(value) in ("argsort", "sort", "randperm", "permutation"):
+        ) or get_called_name(value) in ORDERS:
             return True
         elif isinstance(value, ast.Call) and get_called_name(value) in SAME:
             value = _get_argument(value)

@@ -32,7 +32,6 @@ __all__ = [
     "build_program",
     "check_model",
     "check_one_target",
-    "explain_error",
     "explain_real_error",
     "find_folder",
     "get_place",
@@ -201,21 +200,13 @@ def check_one_target(
             return _with_choice(session.report(), took)
 
 
-def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """Return the finding on an error of a real run and the trace to show it with, or
-    None.
-    """
-    from shapewright.commands.check.real_errors import explain_error
-
-    return explain_error(error)
-
-
 def explain_real_error(error: BaseException) -> tuple[Finding, Trace, str] | None:
     """Return the finding on an error of a real run, the trace to show it with, and how
     its fixes were tried; or None.
 
     Where a script ended with the error, a rehearsal of the script may say more.
     """
+    from shapewright.commands.check.real_errors import explain_error
     from shapewright.commands.check.script_errors import (
         explain_script_error,
         rehearse_script_of,

@@ -106,8 +106,8 @@ def _is_ended_by_assumed_value(program: Program, gone: Place) -> bool:
     """Return whether a run made the call that had failed, and ended later only because
     a library refused numbers that were assumed: no edit changes that.
     """
-    ends = [each for each in program.trace.findings if each.code == PROGRAM_ERROR]
-    if not ends or any(each.severity != "note" for each in ends):
+    ends = [end for end in program.trace.findings if end.code == PROGRAM_ERROR]
+    if not ends or any(end.severity != "note" for end in ends):
         return False
     return any(
         op.span is not None and (op.span.file, op.span.line) == gone[:2]

@@ -17,7 +17,7 @@ from shapewright.analysis.hazards.target_ranges import find_limits
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.operators.facts import values_of
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
@@ -335,5 +335,5 @@ def _is_used_whole(
     return False
 
 
-OF_ONE_NUMBER = frozenset({"backward", "data", "detach", "item"})
+OF_ONE_NUMBER = operators_with("leaves_graph") | {"backward"}
 """Methods of a loss that is a single number."""
