@@ -61,6 +61,8 @@ class _Followed:
         op, known = call.op, self.first(call.op)
         if known is None:
             return
+        if any(fact.dtype == "bool" for fact in op.inputs[1:]):
+            return  # those that a mask keeps
         if op.kind in SAME or call.name in PASSING:
             for out in op.outputs:
                 self.labels.setdefault(out.tensor, known[1])
