@@ -76,7 +76,10 @@ def _is_backward_refused(scene: RehearsalContext) -> bool:
 @looks_for(SCALED_STEP, of_whole_runs=True)
 def find_scaled_steps(scene: RehearsalContext) -> Iterator[Finding]:
     """Find optimizers that step directly after the backward pass of a scaled loss."""
+    met_lines = {met.place for met in scene.observations("scaled-step")}
     for text, step in _iter_bare_steps(scene):
+        if (text.file, step.lineno) in met_lines:
+            continue  # the run says more of it
         yield build_finding(
             SCALED_STEP,
             "this step uses the gradients of a scaled loss, which elsewhere only a step"
