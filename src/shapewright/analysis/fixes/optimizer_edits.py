@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import cut_lines, write_after
+from shapewright.analysis.fixes.statements import cut_lines, find_block, write_after
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.parameter_lists import (
     ParameterList,
@@ -109,7 +109,7 @@ def suggest_later_statement(
     """Suggest to build an optimizer, and what is built of it, behind the statement
     that makes the model whole: `model.fc = nn.Linear(512, 5)`.
     """
-    block = _find_block(text, built)
+    block = find_block(text, built)
     last = _find_in_block(text, block, built, changed)
     if last is None or not isinstance(built, ast.Assign | ast.AnnAssign):
         return
@@ -131,16 +131,6 @@ def suggest_later_statement(
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     message = f"`{shown}`{more} after line {get_last_line(last)}"
     yield Fix("fits", message, (*cuts, new))
-
-
-def _find_block(text: SourceText, statement: ast.stmt) -> list[ast.stmt]:
-    """Return the statements of the block that a statement stands in."""
-    around = text.parent(statement)
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(around, name, [])
-        if isinstance(block, list) and statement in block:
-            return block
-    return [statement]
 
 
 def _find_in_block(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import find_block
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import SourceText
@@ -29,7 +30,7 @@ def suggest_unread_name(program: Program, span: Span | None) -> Iterator[Fix]:
 def _suggest_for(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:
     """Suggest the name that a statement writes in place of one that it reads."""
     target, value = statement.targets[0], statement.value
-    block = _find_block(text, statement)
+    block = find_block(text, statement)
     at = block.index(statement) if statement in block else 0
     if not isinstance(target, ast.Name) or not at or not isinstance(value, ast.Call):
         return
@@ -73,13 +74,3 @@ def _is_size_of_method(calls: list[ast.Call], argument: ast.Name) -> bool:
         if call.args[:1] == [argument] and isinstance(call.func, ast.Attribute):
             return _get_tensor(call.func.value) is not None
     return False
-
-
-def _find_block(text: SourceText, statement: ast.stmt) -> list[ast.stmt]:
-    """Return the statements among which one stands."""
-    around = text.parent(statement)
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(around, name, [])
-        if isinstance(block, list) and statement in block:
-            return block
-    return []

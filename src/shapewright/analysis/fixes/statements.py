@@ -85,3 +85,13 @@ def replace_lines(text: SourceText, statement: ast.stmt, new: str) -> Edit:
     last = get_last_line(statement)
     end = len(text.lines[last - 1]) + 1
     return Edit(Span(text.file, statement.lineno, 1, last, end), new)
+
+
+def find_block(text: SourceText, statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements of the block in which one stands: a body, an `else`."""
+    around = text.parent(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(around, name, [])
+        if isinstance(block, list) and statement in block:
+            return block
+    return []
