@@ -33,7 +33,13 @@ from shapewright.commands.rehearsed_memory import (
 )
 from shapewright.commands.rehearsed_scripts import RehearsedScript, add_loop_notes
 from shapewright.commands.trace import feed_arguments
-from shapewright.findings.codes import CODES, CPU_TENSOR, MIXED_DEVICES
+from shapewright.findings.codes import (
+    CODES,
+    CPU_TENSOR,
+    LENGTHS_ON_GPU,
+    MIXED_DEVICES,
+    TO_NUMPY,
+)
 from shapewright.program.loop_instrumentation import with_loops_told
 from shapewright.runtime.processes.child_processes import is_own_process
 
@@ -347,13 +353,11 @@ def _is_of_device(finding: Finding) -> bool:
     """Return whether an error is one of where tensors are: on several devices, or on a
     GPU where NumPy or an argument needs the CPU.
     """
-    if finding.severity != "error":
-        return False
-    return finding.code == MIXED_DEVICES or ON_GPU in finding.message
+    return finding.severity == "error" and finding.code in OF_DEVICES
 
 
-ON_GPU = "on `cuda:"
-"""What an error says of a tensor that is not where it is needed."""
+OF_DEVICES = (MIXED_DEVICES, TO_NUMPY, LENGTHS_ON_GPU)
+"""Codes of errors that a script without errors on the CPU has on a GPU only."""
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
