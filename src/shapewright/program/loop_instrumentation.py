@@ -84,6 +84,7 @@ class _Teller(ast.NodeTransformer):
         self.is_meant = is_meant
         self.count = 0
         self.waits: set[ast.AST] = set()
+        self.placed: set[ast.AST] = set()
         self.within: list[tuple[int, Counting]] = []  # loops, outermost first
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -266,7 +267,10 @@ class _Teller(ast.NodeTransformer):
         """Return an expression for the value of a count, including the iterations left
         out.
         """
-        args = [*self.place(loop), ast.Constant(index), _copy_node(number)]
+        read = _copy_node(number)
+        for part in ast.walk(read):  # where Python says that it is not set
+            self.placed.add(ast.copy_location(part, number))
+        args = [*self.place(loop), ast.Constant(index), read]
         return ast.Call(ast.Name(ON, ast.Load()), args, [])
 
     def kept(self, number: ast.expr, value: ast.expr) -> ast.expr:
@@ -278,9 +282,12 @@ class _Teller(ast.NodeTransformer):
         return ast.Call(ast.Name("setattr", ast.Load()), args, [])
 
     def at(self, node: Node, place: ast.AST) -> Node:
-        """Move a node and all its children to the place of another."""
+        """Move a node and all its children to the place of another, but those that
+        have their own.
+        """
         for child in ast.walk(node):
-            ast.copy_location(child, place)
+            if child not in self.placed:
+                ast.copy_location(child, place)
         return node
 
     def counting(self, node: ast.For | ast.While) -> Counting:
