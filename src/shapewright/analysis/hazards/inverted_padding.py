@@ -25,6 +25,8 @@ from shapewright.record.ops import Fact, Op
 
 ATTENTION = "multi_head_attention_forward"
 PASSING = operators_with("keeps_mask") | REARRANGING | {"bool", "to", "[]", "clone"}
+LENGTHENING = operators_with("concatenates") | {"pad"}
+"""What gives a mask a place more, for a token of the whole."""
 WORDS = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
 OF_WORDS = frozenset({"attention_mask", "input_mask"})
 """Names of masks that tokenizers make: 1 where a word is."""
@@ -46,7 +48,10 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
             "the padding mask is true where the words are: attention leaves these out,"
             " and reads the padding"
         )
-        name = "masked_fill" if call.name in FILLS else "key_padding_mask"
+        place = scene.program.node(call.op.span)
+        is_written = place is None or get_called_name(place[1]) in FILLS
+        is_fill = call.name in FILLS and is_written
+        name = "masked_fill" if is_fill else "key_padding_mask"
         where = f"`{name}` is true where a key is left out"
         yield scene.finding(MASK_AXIS, words, message, (call.op, where))
     if not seen:
@@ -108,9 +113,11 @@ def _find_word_comparison(scene: HazardContext, fact: Fact) -> Op | None:
             per_sample = lengths.ndim == 2 and lengths.shape[1] == 1
             is_found = of_steps and per_sample and is_word != is_inverted
             return (place or call.op) if is_found else None
-        elif call.name not in PASSING or len(call.op.inputs) > 1:
+        elif call.name not in LENGTHENING and (
+            call.name not in PASSING or len(call.op.inputs) > 1
+        ):
             return None
-        fact = call.op.inputs[0]
+        fact = max(call.op.inputs, key=lambda part: part.shape[-1:])
     return None
 
 
