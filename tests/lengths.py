@@ -70,6 +70,7 @@ PARTS = {
     "checking/test_layer_kinds.py::test_the_layer_of_as_many_dims_is_built": 6,
     "checking/test_meant_layers.py::test_the_first_fix_is_what_was_meant": 6,
     "rehearsing/test_usual_mistakes.py::test_the_first_fix_is_that_of_an_answer": 8,
+    "rehearsing/test_everyday_errors.py::test_the_cause_and_the_only_fix": 6,
     "rehearsing/test_usual_silent_mistakes.py::"
     "test_a_warning_with_the_edit_of_the_answer": 4,
     "checking/test_other_dims.py::test_the_first_fix_is_what_was_meant": 6,

@@ -95,6 +95,9 @@ def find_unread_values(program: Program, finding: Finding) -> Explanation | None
         return None
     if any(isinstance(part, ast.Starred) for part in target.elts):
         return None
+    counted = _explain_counted(text, target)
+    if counted is not None:
+        return counted
     source = _find_source(text, target)
     own = len(target.elts)
     if source is None:
@@ -118,6 +121,28 @@ def find_unread_values(program: Program, finding: Finding) -> Explanation | None
         edit = Edit(text.span(target.elts[-1]).end, rest)
         fixes = (Fix("fits", f"`{_write_longer(text, target, rest)}`", (edit,)),)
     return Explanation(message, related, fixes)
+
+
+def _explain_counted(
+    text: SourceText, target: ast.Tuple | ast.List
+) -> Explanation | None:
+    """Explain `for i, x, y in enumerate(loader)`, whose batches are pairs."""
+    holder = text.parent(target)
+    if not isinstance(holder, ast.For | ast.comprehension) or len(target.elts) < 3:
+        return None
+    if get_called_name(holder.iter) != "enumerate":
+        return None
+    names = [text.written(part) for part in target.elts]
+    if any(isinstance(part, ast.Tuple | ast.List) for part in target.elts):
+        return None
+    message = (
+        f"`{text.line_of(holder.iter)}` gives pairs of a count and a batch, and"
+        f" `{text.line_of(target)}` takes {len(names)} values"
+    )
+    new = f"{names[0]}, ({', '.join(names[1:])})"
+    fix = Fix("fits", f"`for {new} in {text.line_of(holder.iter)}`",
+              (Edit(text.span(target), new),))  # fmt: skip
+    return Explanation(message, (), (fix,))
 
 
 def _write_longer(text: SourceText, target: ast.Tuple | ast.List, rest: str) -> str:

@@ -20,7 +20,10 @@ from shapewright.analysis.late_attributes import (
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
-from shapewright.analysis.misspelt_methods import find_misspelt_method
+from shapewright.analysis.misspelt_methods import (
+    find_misspelt_method,
+    find_misspelt_name,
+)
 from shapewright.analysis.module_names import find_dotted_name
 from shapewright.analysis.older_programs import (
     find_removed_argument,
@@ -33,6 +36,8 @@ from shapewright.analysis.parameter_groups import (
     find_repeated_parameters,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_calls.argument_counts import find_missing_argument
+from shapewright.analysis.refused_calls.arrays_for_tensors import find_array_for_tensor
 from shapewright.analysis.refused_calls.called_containers import find_called_container
 from shapewright.analysis.refused_calls.closures import find_missing_closure
 from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
@@ -43,6 +48,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
     find_missing_rows,
 )
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
+from shapewright.analysis.refused_calls.handed_values import find_handed_value
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
@@ -75,6 +81,11 @@ from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
+from shapewright.analysis.refused_calls.unapplied_layers import (
+    find_class_for_instance,
+    find_unapplied_layer,
+)
+from shapewright.analysis.refused_calls.unset_names import find_unset_name
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
@@ -111,9 +122,11 @@ FINDERS: tuple[FindCause, ...] = (
     find_other_groups,
     find_removed_argument,
     find_uncalled_method,
+    find_misspelt_name,
 )
 
 SOLE: tuple[FindCause, ...] = (
+    find_unapplied_layer,
     find_refused_array,
     find_number_loss,
     find_refused_metric,
@@ -151,6 +164,11 @@ SOLE: tuple[FindCause, ...] = (
     find_halved_model,
     find_uncalled_state,
     find_state_as_model,
+    find_handed_value,
+    find_class_for_instance,
+    find_missing_argument,
+    find_array_for_tensor,
+    find_unset_name,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after
@@ -94,9 +95,10 @@ def _explain_rebound(
 ) -> Explanation | None:
     """Explain a weight that `w = w - lr * w.grad` has put a new tensor in place of."""
     block = getattr(text.parent(text.statement_of(owner)), "body", [])
+    bodies = [outer.body for outer in block if isinstance(outer, ast.With)]
     steps = [
         statement
-        for statement in block
+        for statement in itertools.chain(block, *bodies)
         if isinstance(statement, ast.Assign)
         and isinstance(statement.value, ast.BinOp)
         and isinstance(statement.value.op, ast.Sub)

@@ -15,6 +15,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.python_error_values import FileValues
 from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Ending
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
@@ -32,6 +33,12 @@ TUPLE = re.compile(
     r"got \(tuple, |unknown to einops <class .tuple.>|torch\.return_types\.\w+"
 )
 PAIR = re.compile(r"torch\.return_types\.(\w+)")
+COMPARED = re.compile(
+    r"'bool' object has no attribute '(?:sum|float|long|mean|int|all)'"
+)
+"""Said of `pred == y` where `pred` is a pair: Python compares the two as objects."""
+PAIRS = operators_with("returns_values_and_indices", "sorts_elements")
+"""What returns values and their indices."""
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
 
 
@@ -66,6 +73,8 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
     pair = PAIR.search(messages)
     if pair is not None:
         return _explain_pair(values, text_and_node[1], pair[1])
+    if COMPARED.search(messages):
+        return _explain_compared(values, text_and_node[1])
     if TUPLE.search(messages):
         return _explain_tuple(values, text_and_node[1])
     return None
@@ -148,9 +157,42 @@ def _explain_pair(values: FileValues, node: ast.AST, name: str) -> Explanation |
         shown = f"`{expression.id}`" if isinstance(expression, ast.Name) else "this"
         message = f"{shown} is a pair: `{written}` returns values and their indices"
         place = Related(text.span(source), "the pair is made here")
-        edit = Edit(text.span(source).end, ".values")
-        fix = Fix("fits", f"`{written}.values`", (edit,))
-        return Explanation(message, (place,), (fix,), TUPLE_AS_TENSOR)
+        parts = [".values", ".indices"]
+        if _is_of_classes(text, expression):
+            parts.reverse()
+        fixes = [
+            Fix("fits", f"`{written}{part}`", (Edit(text.span(source).end, part),))
+            for part in parts[:1]
+        ]
+        return Explanation(message, (place,), tuple(fixes), TUPLE_AS_TENSOR)
+    return None
+
+
+def _is_of_classes(text: SourceText, node: ast.AST) -> bool:
+    """Return whether a pair stands where the numbers of classes are meant: its name
+    says so, or it is compared.
+    """
+    if isinstance(node, ast.Name) and node.id.lower().startswith(("pred", "label")):
+        return True
+    around = text.parent(node)
+    if isinstance(around, ast.Attribute) and around.attr in ("eq", "ne"):
+        return True
+    return isinstance(around, ast.Compare) or (
+        around is not None and get_called_name(around) in ("eq", "ne")
+    )
+
+
+def _explain_compared(values: FileValues, node: ast.AST) -> Explanation | None:
+    """Explain `(pred == y).sum()` of a pair, whose comparison is one truth value."""
+    text = values.text
+    for part in ast.walk(text.statement_of(node)):  # type: ignore[arg-type]
+        if not isinstance(part, ast.Compare):
+            continue
+        for side in (part.left, *part.comparators):
+            source = _find_source(text, side) if isinstance(side, ast.Name) else side
+            kind = get_called_name(source) if isinstance(source, ast.Call) else ""
+            if kind in PAIRS:
+                return _explain_pair(values, part, kind)
     return None
 
 

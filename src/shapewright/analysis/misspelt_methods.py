@@ -1,5 +1,5 @@
 """Methods whose names Python or torch never call: `def len(self)` in place of
-`def __len__(self)`, `def foward(self, x)`.
+`def __len__(self)`, `def foward(self, x)`; names a letter off: `x.veiw(-1)`.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -196,3 +197,35 @@ def _explain_missing_length(text: SourceText, kind: ast.ClassDef) -> Explanation
             fixes.append(Fix("fits", f"`def __len__` with `{body}`", (Edit(at, new),)))
             break
     return Explanation(message, related, tuple(fixes))
+
+
+# -- a name that is hardly another's ---------------------------------------------------
+
+HINT = re.compile(
+    r"(?:attribute|name) '(\w+)'(?: is not defined)?\. Did you mean: '(\w+)'"
+)
+
+
+def find_misspelt_name(program: Program, finding: Finding) -> Explanation | None:
+    """Return which name stands for one that Python finds beside it, or None."""
+    hint = HINT.search(finding.words)
+    place = program.node(finding.span)
+    if hint is None or place is None:
+        return None
+    wrong, meant = hint[1], hint[2]
+    text, outer = place
+    for node in ast.walk(text.statement_of(outer)):
+        if isinstance(node, ast.Name) and node.id == wrong:
+            message, shown = f"no name `{wrong}` is set: `{meant}` is", meant
+        elif isinstance(node, ast.Attribute) and node.attr == wrong:
+            owner = text.line_of(node.value)
+            message = f"`{owner}` has no `{wrong}`: it has `{meant}`"
+            shown = f"{owner}.{meant}"
+        else:
+            continue
+        end = text.span(node).end
+        span = replace(end, column=end.column - len(wrong))
+        return Explanation(
+            message, (), (Fix("fits", f"`{shown}`", (Edit(span, meant),)),)
+        )
+    return None

@@ -17,7 +17,12 @@ from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.wrong_objects import explain_wrong_object
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, find_defining, get_receiver
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
 from shapewright.record.ops import Op
@@ -209,6 +214,12 @@ def _explain_single_tensor(text: SourceText, call: ast.Call) -> Explanation | No
         return None
     whole = text.written(call.args[0])
     message = f"`{name}` joins a list of tensors, but `{whole}` is one tensor"
+    values = [part for part in call.args if not isinstance(part, ast.Constant)]
+    if len(values) > 1:
+        listed = f"[{', '.join(map(text.written, values))}]"
+        span = text.span(values[0]).until(text.span(values[-1]))
+        fix = Fix("fits", f"`{join_lines(listed)}`", (Edit(span, listed),))
+        return Explanation(message, (), (fix,))
     edit = Edit(text.span(call), whole)
     return Explanation(message, (), (Fix("fits", f"`{whole}`", (edit,)),))
 

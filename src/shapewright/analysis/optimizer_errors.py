@@ -370,7 +370,7 @@ def _explain_metric(text: SourceText, node: ast.AST) -> Explanation | None:
         "`ReduceLROnPlateau` lowers the rate when a number stops falling: its `step`"
         " takes that number, such as the loss of the validation"
     )
-    scope = text.around(node, *LOOPS, ast.FunctionDef)
+    scope = text.around(node, *LOOPS, ast.FunctionDef) or text.tree
     names: dict[str, None] = {}
     for target, _ in iter_assignments(scope, before=node.lineno):
         for part in ast.walk(target):

@@ -25,6 +25,12 @@ SINGLE = re.compile(
     r"'(Linear|Conv\dd|LazyLinear|BatchNorm\dd|NonDynamicallyQuantizableLinear)' object"
     r" (?:is not subscriptable|does not support item assignment)"
 )
+NO_MODULE = re.compile(r"torch\.nn\.(?:modules\.\w+|functional)\.(\w+) is not a Module")
+MODULES = (
+    "ReLU()", "GELU()", "SiLU()", "ELU()", "LeakyReLU()", "Sigmoid()", "Tanh()",
+    "Softmax(dim=-1)", "LogSoftmax(dim=-1)", "Dropout()", "Softplus()", "Mish()",
+)  # fmt: skip
+"""The modules of functions that are applied element by element."""
 BEYOND = re.compile(r"IndexError.*index (\d+) is out of range")
 NO_HEAD = re.compile(r"'(\w+)' object has no attribute '(fc|classifier|head|heads)'")
 PLACES = ("[-1]", "[0]", "[1]")
@@ -41,6 +47,9 @@ def find_sequential_layer(program: Program, finding: Finding) -> Explanation | N
     if place is None:
         return None
     text, node = place
+    no_module = NO_MODULE.search(finding.words)
+    if no_module is not None:
+        return _explain_no_module(text, node, no_module[1])
     missing, single = MISSING.search(finding.words), SINGLE.search(finding.words)
     if missing is not None:
         return _explain_container(text, node, *missing.groups())
@@ -52,6 +61,36 @@ def find_sequential_layer(program: Program, finding: Finding) -> Explanation | N
     if no_head is not None:
         return _explain_other_head(program, text, node, *no_head.groups())
     return None
+
+
+def _explain_no_module(
+    text: SourceText, node: ast.AST, name: str
+) -> Explanation | None:
+    """Explain a class without parentheses, or a function, among the layers."""
+    is_class = name[:1].isupper()
+    for part in ast.walk(node):
+        if get_dotted_name(part).rpartition(".")[2] != name:
+            continue
+        around = text.parent(part)
+        if not isinstance(part, ast.expr) or isinstance(around, ast.Attribute):
+            continue
+        if isinstance(around, ast.Call) and around.func is part:
+            continue
+        written = text.written(part)
+        what = "the class itself: a layer of it is not built" if is_class else (
+            "a function, and the layers of a container are modules"
+        )  # fmt: skip
+        new = f"{written}()" if is_class else _write_module(name)
+        fixes = (Fix("fits", f"`{new}`", (Edit(text.span(part), new),)),) if new else ()
+        return Explanation(f"`{written}` is {what}", (), fixes)
+    return None
+
+
+def _write_module(name: str) -> str:
+    """Write the module of a function, or nothing if it has none of that name."""
+    bare = name.replace("_", "")
+    same = (new for new in MODULES if new.partition("(")[0].lower() == bare)
+    return "".join(f"nn.{new}" for new in same)
 
 
 def _explain_container(

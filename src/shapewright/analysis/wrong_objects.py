@@ -19,7 +19,6 @@ from shapewright.program.source_text import (
 )
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
     get_called_name,
     get_last_line,
     get_own_attribute,
@@ -40,8 +39,6 @@ SEVERAL_TENSORS = re.compile(
     r"must be Tensor, not (?:collections\.)?(\w*Output\w*|OrderedDict|dict)"
 )
 """In torch's message about what a model of another library returns."""
-LAYER = re.compile(r"must be Tensor, not (\w+)|'(\w+)' object has no attribute")
-"""In a message about a layer that stands in the place of a tensor."""
 OUTPUT = re.compile(r"'(\w+Output\w*)' object has no attribute")
 
 
@@ -58,11 +55,6 @@ def explain_wrong_object(
         return _explain_removed_layer(text, node)
     if KEYS in messages:
         return _explain_keys(text, node)
-    layer = LAYER.search(messages)
-    if layer is not None:
-        unbuilt = _explain_unapplied_layer(text, node, layer[1] or layer[2])
-        if unbuilt is not None:
-            return unbuilt
     output = OUTPUT.search(messages)
     if output is not None and isinstance(node, ast.Attribute):
         return explain_output(text, node.value, output[1])
@@ -115,34 +107,6 @@ def _explain_nested_forward(program: Program, name: str) -> Explanation | None:
                     )
                     return Explanation(message, related, (fix,))
     return None
-
-
-def _explain_unapplied_layer(
-    text: SourceText, node: ast.AST, kind: str
-) -> Explanation | None:
-    """Explain `x = nn.ReLU(x)`, which builds a layer and applies none."""
-    scope = text.around(node, *FUNCTIONS)
-    calls = [
-        call
-        for call in text.nodes
-        if isinstance(call, ast.Call)
-        and text.written(call.func) in (f"nn.{kind}", f"torch.nn.{kind}")
-        and len(call.args) == 1
-        and not isinstance(call.args[0], ast.Constant)
-        and text.around(call, *FUNCTIONS) is scope
-    ]
-    if not calls:
-        return None
-    name = text.written(calls[0].func)
-    inner = join_lines(text.written(calls[0].args[0]))
-    message = (
-        f"`{name}({inner})` builds a layer and gives it `{inner}` for an option: it is"
-        " applied to nothing"
-    )
-    related = tuple(Related(text.span(c), "a layer is built here") for c in calls[:1])
-    edits = tuple(Edit(text.span(call.func).end, "()") for call in calls)
-    shown = f"`{name}()({inner})`"
-    return Explanation(message, related, (Fix("fits", shown, edits),))
 
 
 def _explain_removed_layer(text: SourceText, node: ast.AST) -> Explanation | None:

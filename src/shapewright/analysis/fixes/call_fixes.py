@@ -40,6 +40,7 @@ from shapewright.analysis.fixes.expanded_operands import (
     suggest_expanded,
     suggest_other_repeats,
 )
+from shapewright.analysis.fixes.flattened_batches import suggest_kept_batch
 from shapewright.analysis.fixes.grey_images import suggest_colour_images
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
@@ -163,6 +164,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
     )
+    whole_batch = suggest_kept_batch(program, failure)
+    yield from iter_options("kept-batch", 0.6, whole_batch)
     yield from iter_options("order", 0.9, suggest_shifted_target(program, failure))
     yield from iter_options("order", 1.3, move_channels_second(program, failure))
     yield from iter_options("layout", 1.2, suggest_masks(program, failure))

@@ -49,6 +49,10 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             and get_called_name(node) == "DataLoader"
             and not any(word.arg == "collate_fn" for word in node.keywords)
         ]
+        data_sets = list(_suggest_data_set(text, loaders)) if of_items else []
+        yield from data_sets
+        if data_sets:
+            return
         names = [name for name, _ in text.functions() if "collate" in name.lower()]
         for node in loaders:
             for name in names:
@@ -68,6 +72,25 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             if _has_single_items(node):
                 yield with_keyword(text, node, "collate_fn=lambda batch: batch[0]")
         return
+
+
+def _suggest_data_set(text: SourceText, loaders: list[ast.Call]) -> Iterator[Fix]:
+    """Suggest `TensorDataset(X, y)` for `[X, y]`, whose items are the whole tensors."""
+    for loader in loaders:
+        data = loader.args[0] if loader.args else None
+        parts = data.elts if isinstance(data, ast.List | ast.Tuple) else []
+        if data is None or len(parts) < 2:
+            continue
+        if not all(isinstance(part, ast.Name | ast.Attribute) for part in parts):
+            continue
+        is_known = any(
+            isinstance(node, ast.ImportFrom)
+            and any(alias.name == "TensorDataset" for alias in node.names)
+            for node in text.nodes
+        )
+        name = "TensorDataset" if is_known else "torch.utils.data.TensorDataset"
+        new = f"{name}({', '.join(map(text.written, parts))})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(data), new),))
 
 
 OF_DICTS = re.compile(r"\['\w+'\]")

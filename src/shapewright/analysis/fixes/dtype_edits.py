@@ -57,6 +57,10 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             if parts:
                 yield from _suggest_mixed_classes(program, failure, parts)
                 continue
+            without = list(_suggest_without_cast(program, op, repair))
+            yield from without
+            if without:
+                continue
             # A cast of a complex number would throw its imaginary part away.
             of_complex = fact.dtype.startswith("complex")
             yield from with_method_where_made(
@@ -66,6 +70,23 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
                 ".abs()" if of_complex else f".{CASTS[repair.new]}()",
                 kinds=(ast.Call, ast.Compare, ast.BinOp),
             )
+
+
+def _suggest_without_cast(program: Program, op: Op, repair: Repair) -> Iterator[Fix]:
+    """Suggest `y` for `y.float()`, where `y` has the dtype that the call needs."""
+    text_and_node = program.node(op.span)
+    expressions = find_tensor_expressions(program, op)
+    place = expressions[repair.tensor] if repair.tensor < len(expressions) else None
+    if text_and_node is None or place is None or not isinstance(place[0], ast.Call):
+        return
+    text, call = text_and_node[0], place[0]
+    maker = program.producers.get(op.inputs[repair.tensor].tensor)
+    owner = get_receiver(call)
+    if owner is None or maker is None or get_called_name(call) not in CASTS.values():
+        return
+    if maker.inputs and maker.inputs[0].dtype == repair.new:
+        written = text.line_of(owner)
+        yield Fix("fits", f"`{written}`", (Edit(text.span(call), written),))
 
 
 def suggest_cast_of_floats(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -145,12 +145,14 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
         yield append_method(text, func.value, method)
     elif isinstance(node, ast.Call):
         computes = fact.requires_grad and get_called_name(node) in OF_BOTH
+        lists = [_collect_kept(text, argument) for argument in node.args]
+        computes &= not any(lists)
         own = list(_suggest_functions_of_torch(text, node)) if computes else []
         yield from own
-        for argument in node.args if not own else ():
-            kept = _collect_kept(text, argument)
+        for argument, kept in zip(node.args, lists, strict=True) if not own else ():
             if kept:
-                edits = [append_method(text, item, method) for item in kept]
+                taken = ".item()" if not fact.shape else method
+                edits = [append_method(text, item, taken) for item in kept]
                 yield replace(
                     edits[0], edits=tuple(edit for fix in edits for edit in fix.edits)
                 )

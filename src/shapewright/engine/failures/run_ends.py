@@ -6,8 +6,9 @@ import linecache
 import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass, replace
+from difflib import get_close_matches
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -222,11 +223,37 @@ def _is_after_change(error: BaseException, engine: Engine) -> bool:
 
 
 def get_message(error: BaseException) -> str:
-    """Return an exception's message; the `str` of its class may itself raise."""
+    """Return an exception's message, with the name that may be meant behind it, as
+    Python prints it; the `str` of its class may itself raise.
+    """
     try:
-        return str(error).strip()
-    except Exception:  # the program's `__str__`
+        message = str(error).strip()
+        meant = _find_meant_name(error)
+    except Exception:  # the program's `__str__`, or its `__dir__`
         return ""
+    return f"{message}. Did you mean: '{meant}'?" if meant else message
+
+
+ALIKE = 0.75
+"""How much of two names has to be the same for one to stand for the other."""
+
+
+def _find_meant_name(error: BaseException) -> str:
+    """Return the name that is hardly another than one that is not known, or nothing."""
+    wrong = getattr(error, "name", None)
+    if not isinstance(wrong, str) or wrong.startswith("_"):
+        return ""
+    names: Iterable[str] = ()
+    if isinstance(error, AttributeError) and getattr(error, "obj", None) is not None:
+        names = dir(error.obj)
+    elif isinstance(error, NameError):
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        if where is not None:
+            names = {*where.tb_frame.f_locals, *where.tb_frame.f_globals}
+    known = [name for name in names if not name.startswith("_")]
+    return next(iter(get_close_matches(wrong, known, 1, ALIKE)), "")
 
 
 UNFIT = (ValueError, LookupError, AssertionError, ArithmeticError, TypeError, EOFError)

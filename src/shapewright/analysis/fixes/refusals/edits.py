@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from math import prod
 
+from shapewright.analysis.fixes.dtype_edits import CASTS
+from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
 from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
@@ -17,6 +19,7 @@ from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
+    DTYPE_MISMATCH,
     ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
     K_TOO_LARGE,
@@ -24,7 +27,7 @@ from shapewright.findings.codes import (
     TARGET_SHAPE,
     WRONG_RANK,
 )
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
@@ -52,6 +55,8 @@ COLOURS = (3, 4)
 def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> bool:
     """Return whether a fix cannot be what was meant, although the call may run."""
     code = failure.unmet.code if failure.unmet is not None else ""
+    if is_of_whole_batch(program, failure, kind):
+        return True
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
         return True
     if _is_each_with_each(program, failure, fix) or is_crossed(program, failure, fix):
@@ -63,6 +68,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == TARGET_SHAPE:
         is_of_rows = kind != "factor" and _is_of_merged_rows(program, failure, fix)
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
+    if code == DTYPE_MISMATCH and kind == "dropped":
+        return not any(_is_cast(program, edit) for edit in fix.edits)
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
@@ -79,6 +86,13 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_cast(program: Program, edit: Edit) -> bool:
+    """Return whether an edit leaves out a cast: `.float()`."""
+    text = program.text(edit.span.file)
+    written = text.at(edit.span) if text is not None else ""
+    return any(f".{cast}()" in written for cast in CASTS.values()) or ".to(" in written
 
 
 def _is_each_with_each(program: Program, failure: Failure, fix: Fix) -> bool:

@@ -25,6 +25,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_last_name,
+    is_optimizer,
     iter_assignments,
 )
 from shapewright.record.ops import Op
@@ -311,11 +312,25 @@ def suggest_single_loss(program: Program, failure: Failure) -> Iterator[Fix]:
         for target, value in iter_assignments(scope if scope is not None else text.tree)
         if text.written(target) == text.written(owner) and value.lineno < call.lineno
     ]
+    if "loss" not in text.written(owner).lower() and _is_gradient_read(text):
+        yield append_method(text, owner, ".sum()")  # each entry's own derivative
+        return
     places = [*values[-1:], owner]
     if values and _is_used_whole(text, scope, owner, values[-1].lineno):
         places.reverse()
     for place in places:
         yield append_method(text, place, ".mean()")
+
+
+def _is_gradient_read(text: SourceText) -> bool:
+    """Return whether a file reads the gradients itself, and no optimizer does."""
+    is_read = any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "grad"
+        and isinstance(node.ctx, ast.Load)
+        for node in text.nodes
+    )
+    return is_read and not any(is_optimizer(node) for node in text.nodes)
 
 
 def _is_used_whole(

@@ -1,0 +1,292 @@
+"""Mistakes of the first weeks with torch: what is handed over, unpacked, built or
+called in another way than it is meant.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+HEAD = """\
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+
+class Keyed(Dataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, i):
+        return {"x": torch.randn(20), "y": i % 3}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(20, 16), nn.ReLU())
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x):
+        x = self.body(x)
+        return self.head(x)
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(100, 16)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, tokens):
+        return self.head(self.table(tokens).mean(1))
+
+
+class Images(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 8, 3, padding=1)
+        self.fc = nn.Linear(8 * 14 * 14, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv(x)), 2)
+        x = FLAT
+        return self.fc(x)
+
+
+net, words = Net(), Words()
+opt = torch.optim.Adam(net.parameters())
+criterion = nn.CrossEntropyLoss()
+data = TensorDataset(torch.randn(40, 20), torch.randint(0, 3, (40,)))
+loader = DataLoader(data, batch_size=8)
+keyed = DataLoader(Keyed(), batch_size=8)
+pictures = DataLoader(
+    TensorDataset(torch.randn(32, 1, 28, 28), torch.randint(0, 10, (32,))),
+    batch_size=16,
+)
+"""
+STEP = "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+TRAIN = f"    loss = criterion(out, y)\n{STEP}"
+OF_IMAGES = """\
+model = Images()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in pictures:
+    loss = criterion(model(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+CASES = {
+    # what is handed over
+    "a whole batch": (
+        f"for batch in loader:\n    out = net(batch)\n    y = batch[1]\n{TRAIN}",
+        "`batch` is the whole batch of `loader`, a list",
+        "`batch[0]`",
+    ),
+    "a batch with keys": (
+        f"for batch in keyed:\n    out = net(batch)\n    y = batch['y']\n{TRAIN}",
+        "`batch` is the whole batch of `keyed`, a dict",
+        '`batch["x"]`',
+    ),
+    "a batch that is moved": (
+        "for batch in loader:\n    batch = batch.to('cpu')\n    out = net(batch[0])",
+        "a list has no `to`: its tensors have",
+        "`[part.to('cpu') for part in batch]`",
+    ),
+    "an array": (
+        "x = np.zeros((8, 20), dtype=np.float32)\nprint(net(x).shape)",
+        "`x` is an array of NumPy",
+        "`torch.from_numpy(x)`",
+    ),
+    "an array of doubles": (
+        "x = np.random.randn(8, 20)\nprint(net(x).shape)",
+        "`x` is an array of NumPy",
+        "`torch.from_numpy(x).float()`",
+    ),
+    "numbers of words": (
+        "sentence = [3, 5, 7]\nprint(words(sentence).argmax(1))",
+        "`sentence` is a list",
+        "`torch.tensor([sentence])`",
+    ),
+    "several sentences": (
+        "sentences = [[3, 5, 7], [1, 2, 3]]\nprint(words(sentences).argmax(1))",
+        "`sentences` is a list",
+        "`torch.tensor(sentences)`",
+    ),
+    "labels as a list": (
+        f"for x, y in loader:\n    y = y.tolist()\n    out = net(x)\n{TRAIN}",
+        "`y` is a list: `y.tolist()` makes one of a tensor",
+        "without `y = y.tolist()`",
+    ),
+    "the states of an LSTM": (
+        "lstm = nn.LSTM(20, 16, batch_first=True)\nhead = nn.Linear(16, 3)\n"
+        "out, h = lstm(torch.randn(8, 5, 20))\nprint(head(h).shape)",
+        "`h` is a pair",
+        "`out, (h, _) = lstm(torch.randn(8, 5, 20))` and `h[-1]`",
+    ),
+    "two states side by side": (
+        "lstm = nn.LSTM(20, 16, batch_first=True)\nh0 = torch.zeros(1, 8, 16)\n"
+        "c0 = torch.zeros(1, 8, 16)\nout, h, c = lstm(torch.randn(8, 5, 20), h0, c0)",
+        "takes its two states as one pair",
+        "`out, (h, c) = lstm(torch.randn(8, 5, 20), (h0, c0))`",
+    ),
+    # what is unpacked
+    "a count for a batch": (
+        f"for x, y in enumerate(loader):\n    out = net(x)\n{TRAIN}",
+        "`x` is a whole number",
+        "`for x, y in loader`",
+    ),
+    "a pair taken apart": (
+        f"for batch in enumerate(loader):\n    x, y = batch\n    out = net(x)\n{TRAIN}",
+        "`x, y = batch` takes the pair apart",
+        "`for batch in loader`",
+    ),
+    "a count beside the values": (
+        f"for i, x, y in enumerate(loader):\n    out = net(x)\n{TRAIN}",
+        "gives pairs of a count and a batch",
+        "`for i, (x, y) in enumerate(loader)`",
+    ),
+    # what is built
+    "a loss of tensors": (
+        "for x, y in loader:\n    loss = nn.CrossEntropyLoss(net(x), y)\n" + STEP,
+        "builds a loss and gives it",
+        "`nn.CrossEntropyLoss()(net(x), y)`",
+    ),
+    "a softmax of scores": (
+        "class Scores(Net):\n    def forward(self, x):\n"
+        "        return nn.Softmax(self.head(self.body(x)))\n"
+        "print(Scores()(torch.randn(4, 20)).argmax(1))",
+        "builds a layer and gives it",
+        "`nn.Softmax(dim=-1)(self.head(self.body(x)))`",
+    ),
+    "a class for a model": (
+        f"model = Net\nfor x, y in loader:\n    out = model(x)\n{TRAIN}",
+        "`model` is the class `Net` itself",
+        "`Net()`",
+    ),
+    "a class among layers": (
+        "body = nn.Sequential(nn.Linear(20, 8), nn.ReLU, nn.Linear(8, 3))",
+        "`nn.ReLU` is the class itself",
+        "`nn.ReLU()`",
+    ),
+    "a function among layers": (
+        "body = nn.Sequential(nn.Linear(20, 8), F.relu, nn.Linear(8, 3))",
+        "`F.relu` is a function",
+        "`nn.ReLU()`",
+    ),
+    "arrays in a data set": (
+        "X, Y = np.random.randn(40, 20), np.random.randint(0, 3, 40)\n"
+        f"for x, y in DataLoader(TensorDataset(X, Y)):\n    out = net(x)\n{TRAIN}",
+        "`TensorDataset` takes tensors",
+        "`TensorDataset(torch.as_tensor(X).float(), torch.as_tensor(Y))`",
+    ),
+    "tensors for a data set": (
+        "X, Y = torch.randn(40, 20), torch.randint(0, 3, (40,))\n"
+        f"for x, y in DataLoader([X, Y], batch_size=8):\n    out = net(x)\n{TRAIN}",
+        "cannot be collated into a batch",
+        "`TensorDataset(X, Y)`",
+    ),
+    # what is called
+    "a loss without its target": (
+        "for x, y in loader:\n    loss = criterion(net(x))\n" + STEP,
+        "lacks `target`",
+        "`criterion(net(x), y)`",
+    ),
+    "a model that is given its labels": (
+        f"for x, y in loader:\n    out = net(x, y)\n{TRAIN}",
+        "`net` takes one value, and is given `y` too",
+        "`net(x)`",
+    ),
+    "a misspelt method": (
+        "for x, y in loader:\n    loss = criterion(net(x), y)\n    loss.backwards()",
+        "`loss` has no `backwards`: it has `backward`",
+        "`loss.backward`",
+    ),
+    "a sum that nothing begins": (
+        "for x, y in loader:\n    loss = criterion(net(x), y)\n"
+        "    total += loss.item()\nprint(total)",
+        "the loop adds to `total`, which nothing sets before it",
+        "`total = 0` before the loop",
+    ),
+    "a list that nothing begins": (
+        "for x, y in loader:\n    losses.append(criterion(net(x), y).item())",
+        "the loop adds to `losses`",
+        "`losses = []` before the loop",
+    ),
+    "tensors in a row": (
+        "a, b = torch.randn(8, 5), torch.randn(8, 5)\nc = torch.cat(a, b, dim=1)",
+        "`torch.cat` joins a list of tensors",
+        "`[a, b]`",
+    ),
+    # what is computed
+    "a pair that is compared": (
+        "right = 0\nfor x, y in loader:\n    pred = net(x).max(1)\n"
+        "    right += (pred == y).sum().item()",
+        "`pred` is a pair",
+        "`net(x).max(1).indices`",
+    ),
+    "losses for NumPy": (
+        "losses = []\nfor x, y in loader:\n    loss = criterion(net(x), y)\n"
+        "    losses.append(loss)\nprint(np.mean(losses))",
+        "it requires a gradient",
+        "`loss.item()`",
+    ),
+    "a weight that is replaced": (
+        "w = torch.randn(20, 3, requires_grad=True)\nfor x, y in loader:\n"
+        "    loss = criterion(x @ w, y)\n    loss.backward()\n"
+        "    with torch.no_grad():\n        w = w - 0.1 * w.grad\n    w.grad.zero_()",
+        "made a new tensor, which has no gradient",
+        "`w -= 0.1 * w.grad`",
+    ),
+    "a cast of class numbers": (
+        "for x, y in loader:\n    hot = F.one_hot(y.float(), 3)",
+        "expects class indices",
+        "`y`",
+    ),
+    # a batch that is flattened with its samples
+    "all in one row": (
+        (OF_IMAGES, "x.view(-1)"),
+        "needs 1568 input features, got 25088",
+        "`x.view(x.size(0), -1)`",
+    ),
+    "one sample's size": (
+        (OF_IMAGES, "x.view(8 * 14 * 14)"),
+        "needs 1568 elements",
+        "`x.view(-1, 8 * 14 * 14)`",
+    ),
+    "another size": (
+        (OF_IMAGES, "x.reshape(-1, 8 * 7 * 7)"),
+        "needs 1568 input features, got 392",
+        "`x.reshape(-1, 8 * 14 * 14)`",
+    ),
+    "a function that flattens": (
+        (OF_IMAGES, "torch.flatten(x)"),
+        "needs 1568 input features, got 25088",
+        "`torch.flatten(x, 1)`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_cause_and_the_only_fix(name: str, tmp_path: Path) -> None:
+    program, said, fix = CASES[name]
+    flat = "x.flatten(1)"
+    if isinstance(program, tuple):
+        program, flat = program
+    head = HEAD.replace("FLAT", flat)
+    findings = rehearsed(tmp_path, f"{head}{program}\n").findings
+    error = next(finding for finding in findings if finding.severity == "error")
+    assert said in error.message
+    assert [edit.message for edit in error.fixes if edit.checked] == [fix]
+
+
+def test_an_unset_count_is_told_where_it_is_read(tmp_path: Path) -> None:
+    """Not at the head of the loop, where the count is reported."""
+    program = "def f():\n    for i in range(3):\n        total += i\nf()\n"
+    (error,) = rehearsed(tmp_path, program).findings
+    assert error.line == 3
