@@ -248,6 +248,107 @@ CASES = {
         "expects class indices",
         "`y`",
     ),
+    # what a class has
+    "a model that returns nothing": (
+        "class Silent(Net):\n    def forward(self, x):\n        x = self.body(x)\n"
+        f"        self.head(x)\nm = Silent()\nfor x, y in loader:\n"
+        f"    out = m(x)\n{TRAIN}",
+        "`forward` returns None",
+        "`return self.head(x)` at the end of `forward`",
+    ),
+    "a layer in a local name": (
+        "class Local(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        fc = nn.Linear(20, 3)\n\n    def forward(self, x):\n"
+        "        return self.fc(x)\nprint(Local()(torch.randn(4, 20)).shape)",
+        "is a name of the constructor alone",
+        "`self.fc = nn.Linear(20, 3)`",
+    ),
+    "a layer without self": (
+        "class Bare(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(20, 3)\n\n    def forward(self, x):\n"
+        "        return fc(x)\nprint(Bare()(torch.randn(4, 20)).shape)",
+        "`fc` is an attribute, `self.fc`",
+        "`self.fc`",
+    ),
+    "another layer's name": (
+        "class Other(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(20, 3)\n\n    def forward(self, x):\n"
+        "        return self.out(x)\nprint(Other()(torch.randn(4, 20)).shape)",
+        "the constructor builds `self.fc`, which nothing reads",
+        "`self.fc`",
+    ),
+    "a method without self": (
+        "class Static(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.fc = nn.Linear(20, 3)\n\n    def forward(x):\n"
+        "        return self.fc(x)\nprint(Static()(torch.randn(4, 20)).shape)",
+        "`Static.forward` has no `self`",
+        "`def forward(self, x)`",
+    ),
+    "attention to itself": (
+        "attention = nn.MultiheadAttention(64, 8)\nx = torch.randn(4, 10, 64)\n"
+        "out, _ = attention(x)",
+        "takes queries, keys and values",
+        "`attention(x, x, x)`",
+    ),
+    "keys for values": (
+        f"for x, y in keyed:\n    out = net(x)\n{TRAIN}",
+        "`x, y` are the keys of the batch",
+        '`x, y = batch["x"], batch["y"]`',
+    ),
+    "items of one value": (
+        "class Half(Dataset):\n    def __init__(self):\n"
+        "        self.x = torch.randn(40, 20)\n"
+        "        self.y = torch.randint(0, 3, (40,))\n\n    def __len__(self):\n"
+        "        return 40\n\n    def __getitem__(self, i):\n        return self.x[i]\n"
+        f"for x, y in DataLoader(Half(), batch_size=8):\n    out = net(x)\n{TRAIN}",
+        "`Half` gives one for each item",
+        "`return self.x[i], self.y[i]`",
+    ),
+    "a length that is not that of the data": (
+        "class Long(Dataset):\n    def __init__(self):\n"
+        "        self.x = torch.randn(40, 20)\n\n    def __len__(self):\n"
+        "        return 50\n\n    def __getitem__(self, i):\n        return self.x[i]\n"
+        "for x in DataLoader(Long(), batch_size=8):\n    out = net(x)",
+        "of dim 0 of `self.x` (40, 20)",
+        "`return len(self.x)`",
+    ),
+    "class numbers beside one score each": (
+        "score = nn.Linear(20, 1)\nfor x, y in loader:\n"
+        "    y = (y > 1).long()\n"
+        "    loss = F.binary_cross_entropy_with_logits(score(x), y)\n"
+        "    loss.backward()",
+        "they differ by a dim of size 1",
+        "`y.unsqueeze(1).float()`",
+    ),
+    "maps of one pixel": (
+        "pool, head = nn.AdaptiveAvgPool2d(1), nn.Linear(16, 3)\n"
+        "x = torch.randn(4, 16, 8, 8)\nprint(head(pool(x)).shape)",
+        "needs 16 input features, got 1",
+        "`pool(x).flatten(1)`",
+    ),
+    # what is read
+    "a shape that is called": (
+        "x = torch.randn(3, 4)\nprint(x.shape(0))",
+        "`x.shape` is a tuple of sizes",
+        "`x.shape[0]`",
+    ),
+    "a size that is indexed": (
+        "x = torch.randn(3, 4)\nprint(x.size[0])",
+        "`x.size` is a method",
+        "`x.shape[0]`",
+    ),
+    "a range of sizes": (
+        "x = torch.randn(3, 4)\nfor i in range(x.shape):\n    print(i)",
+        "`range` counts to a number",
+        "`range(x.shape[0])`",
+    ),
+    "an optimizer of another name": (
+        "for x, y in loader:\n    loss = criterion(net(x), y)\n    loss.backward()\n"
+        "    optimizer.step()",
+        "the optimizer of the program is `opt`",
+        "`opt`",
+    ),
     # a batch that is flattened with its samples
     "all in one row": (
         (OF_IMAGES, "x.view(-1)"),
@@ -290,3 +391,16 @@ def test_an_unset_count_is_told_where_it_is_read(tmp_path: Path) -> None:
     program = "def f():\n    for i in range(3):\n        total += i\nf()\n"
     (error,) = rehearsed(tmp_path, program).findings
     assert error.line == 3
+
+
+def test_a_name_is_not_taken_for_a_class(tmp_path: Path) -> None:
+    """`dataset` stands for no `Dataset`."""
+    program = f"{HEAD.replace('FLAT', 'x')}print(len(dataset))\n"
+    (error,) = rehearsed(tmp_path, program).findings
+    assert "Dataset" not in error.message
+
+
+def test_an_index_makes_no_data_longer(tmp_path: Path) -> None:
+    program = "import torch\nx = torch.randn(4, 3, 8)\nprint(x[:, :, 9])\n"
+    (error,) = rehearsed(tmp_path, program).findings
+    assert not error.fixes

@@ -19,7 +19,9 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_iterated,
     get_last_name,
+    get_own_attribute,
     is_starred,
+    iter_assignments,
     iter_own_nodes,
 )
 
@@ -102,6 +104,10 @@ def find_unread_values(program: Program, finding: Finding) -> Explanation | None
     own = len(target.elts)
     if source is None:
         return None
+    if is_many:
+        single = _explain_single_item(program, text, target)
+        if single is not None:
+            return single
     sources = [
         returned
         for returned in _iter_returned(program, text, source)
@@ -121,6 +127,68 @@ def find_unread_values(program: Program, finding: Finding) -> Explanation | None
         edit = Edit(text.span(target.elts[-1]).end, rest)
         fixes = (Fix("fits", f"`{_write_longer(text, target, rest)}`", (edit,)),)
     return Explanation(message, related, fixes)
+
+
+def _explain_single_item(
+    program: Program, text: SourceText, target: ast.Tuple | ast.List
+) -> Explanation | None:
+    """Explain `for x, y in loader` over a data set whose items are one value."""
+    holder = text.parent(target)
+    if not isinstance(holder, ast.For) or len(target.elts) != 2:
+        return None
+    sets = [
+        (own, owner, value)
+        for own in program.own_texts()
+        for _, function in own.functions("__getitem__")
+        if (owner := own.around(function, ast.ClassDef)) is not None
+        and (value := _get_only_item(function)) is not None
+    ]
+    if len(sets) != 1:
+        return None
+    own, owner, value = sets[0]
+    kept = get_own_attribute(value.value)
+    if not kept:
+        return None
+    message = (
+        f"`{text.line_of(target)}` takes two values, and `{owner.name}` gives one for"
+        f" each item: `{own.line_of(value)}`"
+    )
+    related = (Related(own.span(value), "one value is returned here"),)
+    read = {
+        name
+        for node in own.nodes
+        if isinstance(getattr(node, "ctx", None), ast.Load)
+        and (name := get_own_attribute(node))
+    }
+    others = [
+        name
+        for name, _ in _iter_set_attributes(owner)
+        if name not in read and name != kept
+    ]
+    fixes: tuple[Fix, ...] = ()
+    if len(others) == 1:
+        index = own.written(value.slice)
+        new = f", self.{others[0]}[{index}]"
+        shown = f"`return {own.line_of(value)}{new}`"
+        fixes = (Fix("fits", shown, (Edit(own.span(value).end, new),)),)
+    return Explanation(message, related, fixes)
+
+
+def _get_only_item(function: Function) -> ast.Subscript | None:
+    """Return the item that a function returns at its only `return`."""
+    returned = [n.value for n in iter_own_nodes(function) if isinstance(n, ast.Return)]
+    value = returned[0] if len(returned) == 1 else None
+    return value if isinstance(value, ast.Subscript) else None
+
+
+def _iter_set_attributes(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the attributes that the constructor of a class sets."""
+    for part in owner.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            for target, value in iter_assignments(part):
+                name = get_own_attribute(target)
+                if name:
+                    yield name, value
 
 
 def _explain_counted(

@@ -64,6 +64,7 @@ from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
+from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
 from shapewright.analysis.refused_calls.plain_values import (
     find_plain_value,
     find_texts,
@@ -78,6 +79,7 @@ from shapewright.analysis.refused_calls.registered_names import find_registered_
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.single_calls import find_single_call
+from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
@@ -112,7 +114,6 @@ FINDERS: tuple[FindCause, ...] = (
     find_returned_tuple,
     find_whole_batch,
     find_unread_values,
-    find_missing_return,
     find_missing_setting,
     find_missing_key,
     find_dotted_name,
@@ -164,11 +165,14 @@ SOLE: tuple[FindCause, ...] = (
     find_halved_model,
     find_uncalled_state,
     find_state_as_model,
+    find_missing_return,
     find_handed_value,
+    find_own_attribute,
     find_class_for_instance,
     find_missing_argument,
     find_array_for_tensor,
     find_unset_name,
+    find_size_read,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

@@ -33,7 +33,7 @@ SEVERAL = "only one element tensors can be converted"
 PATH = "Expected state_dict to be dict-like, got <class 'str'>"
 MAPPED = "vmap: Expected all tensors to have the same size in the mapped dimension"
 NO_LEAF = "support the deepcopy protocol"
-KEYS = "'str' object has no attribute"
+KEYS = re.compile(r"'str' object has no attribute|must be Tensor, not str\b")
 REMOVED = re.compile(r"'Identity' object has no attribute '(in|out)_features'")
 SEVERAL_TENSORS = re.compile(
     r"must be Tensor, not (?:collections\.)?(\w*Output\w*|OrderedDict|dict)"
@@ -53,8 +53,8 @@ def explain_wrong_object(
         return _explain_report(text)
     if REMOVED.search(messages) is not None:
         return _explain_removed_layer(text, node)
-    if KEYS in messages:
-        return _explain_keys(text, node)
+    if KEYS.search(messages) is not None:
+        return explain_keys(text, node)
     output = OUTPUT.search(messages)
     if output is not None and isinstance(node, ast.Attribute):
         return explain_output(text, node.value, output[1])
@@ -311,7 +311,7 @@ def _explain_mapped(text: SourceText, call: ast.Call) -> Explanation | None:
     return Explanation(message, related, tuple(fixes))
 
 
-def _explain_keys(text: SourceText, node: ast.AST) -> Explanation | None:
+def explain_keys(text: SourceText, node: ast.AST) -> Explanation | None:
     """Explain names that were given the keys of a batch, which is a dict."""
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     loop = text.around(node, ast.For)

@@ -327,7 +327,8 @@ MESSAGES = (
     _Message(
         r"expected (?:m1 and m2|scalar type|mat1 and mat2)|must have the "
         r"same dtype|"
-        r"[Ff]ound dtype|not implemented for '|have one of the following scalar types|"
+        r"[Ff]ound dtype|tensors used as indices must be|to have the same dtype, but|"
+        r"not implemented for '|have one of the following scalar types|"
         r"floating point type for target|expected target dtype|result type .* "
         r"can't be cast",
         "dtype-mismatch",

@@ -113,6 +113,7 @@ from shapewright.analysis.fixes.suspect_lines import find_suspects
 from shapewright.analysis.fixes.swapped_padding import suggest_all_pads
 from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
+    suggest_float_column,
     suggest_shifted_target,
     suggest_squeezed_items,
 )
@@ -170,6 +171,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("order", 1.3, move_channels_second(program, failure))
     yield from iter_options("layout", 1.2, suggest_masks(program, failure))
     yield from iter_options("rank", 0.9, suggest_flat_target(program, failure))
+    column = suggest_float_column(program, failure)
+    yield from iter_options("column", 0.7, column)
+    length = index_edits.suggest_true_length(program, failure)
+    yield from iter_options("length", 0.6, length)
     yield from iter_options("rank", 0.9, suggest_squeezed_items(program, failure))
     yield from iter_options(
         "last-batch", 1.0, common_mistakes.suggest_drop_last(program, failure.op)

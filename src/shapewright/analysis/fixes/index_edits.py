@@ -339,3 +339,31 @@ def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
             yield Fix("fits", message, (Edit(text.span(word.value), str(label)),))
             return
     yield with_keyword(text, call, f"ignore_index={label}")
+
+
+def suggest_true_length(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `return len(self.images)` for a data set whose `__len__` says another
+    number of items than it has.
+    """
+    unmet = failure.unmet
+    place = program.node(program.trace.ops[failure.op].span)
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or place is None:
+        return
+    text, node = place
+    item = text.around(node, ast.FunctionDef)
+    owner = text.around(node, ast.ClassDef)
+    if item is None or owner is None or item.name != "__getitem__":
+        return
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Name):
+        return
+    arguments = [argument.arg for argument in item.args.args]
+    if node.slice.id not in arguments[1:]:
+        return
+    for method in owner.body:
+        if not isinstance(method, ast.FunctionDef) or method.name != "__len__":
+            continue
+        last = method.body[-1]
+        if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant):
+            new = f"len({text.written(node.value)})"
+            edit = Edit(text.span(last.value), new)
+            yield Fix("fits", f"`return {new}`", (edit,))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.operands import append_method, with_method
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import TARGET_SHAPE
@@ -67,6 +67,20 @@ def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"{text.written(place[0])}.reshape(-1)"
         edit = Edit(text.span(place[0]).end, ".reshape(-1)")
         yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def suggest_float_column(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `y.unsqueeze(1).float()` for class numbers (8,) beside one score each,
+    (8, 1), of a loss that compares floats.
+    """
+    unmet, inputs = failure.unmet, program.trace.ops[failure.op].inputs
+    if unmet is None or unmet.code != TARGET_SHAPE or len(inputs) < 2:
+        return
+    scores, target = inputs[:2]
+    is_whole = target.dtype.startswith(("int", "uint", "bool"))
+    is_column = scores.shape == (*target.shape, 1) and target.ndim == 1
+    if is_whole and is_column and scores.dtype.startswith("float"):
+        yield from with_method(program, failure, 1, ".unsqueeze(1).float()")
 
 
 def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:

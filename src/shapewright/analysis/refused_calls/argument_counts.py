@@ -26,6 +26,7 @@ TOO_MANY = re.compile(
 )
 
 TRANSPOSE = re.compile(r"transpose\(\) takes 2 positional arguments but \d+ were given")
+OF_ATTENTION = "MultiheadAttention.forward() missing 2 required positional arguments"
 OF_STATES = "LSTM.forward() takes from 2 to 3 positional arguments but 4 were given"
 
 
@@ -37,6 +38,8 @@ def find_missing_argument(program: Program, finding: Finding) -> Explanation | N
     few, many = TOO_FEW.search(finding.words), TOO_MANY.search(finding.words)
     if few is not None:
         return _explain_missing(*place, few[1], few[2])
+    if OF_ATTENTION in finding.words and len(place[1].args) == 1:
+        return _explain_self_attention(*place)
     if OF_STATES in finding.words:
         return _explain_states(*place)
     if TRANSPOSE.search(finding.words) is not None:
@@ -116,6 +119,19 @@ def _explain_more(
     span = text.span(call.args[left - 1]).end.until(text.span(call.args[-1]))
     new = f"{text.line_of(call.func)}({', '.join(parts[:left])})"
     fix = Fix("fits", f"`{new}`", (Edit(span, ""),))
+    return Explanation(message, (), (fix,))
+
+
+def _explain_self_attention(text: SourceText, call: ast.Call) -> Explanation | None:
+    """Explain `attention(x)`, which takes queries, keys and values."""
+    value = text.line_of(call.args[0])
+    name = text.line_of(call.func)
+    message = (
+        f"`{name}` takes queries, keys and values, and is given `{value}` alone: what"
+        " attends to itself is given three times"
+    )
+    edit = Edit(text.span(call.args[0]).end, f", {value}, {value}")
+    fix = Fix("fits", f"`{name}({value}, {value}, {value})`", (edit,))
     return Explanation(message, (), (fix,))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.wrong_objects import explain_keys
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import Function, SourceText
 from shapewright.program.spans import is_installed
@@ -23,7 +24,7 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Fact, ModuleCall
 
-KIND = r"(list|tuple|dict|int|numpy\.ndarray|Image|\w+ImageFile)"
+KIND = r"(list|tuple|dict|str|int|numpy\.ndarray|Image|\w+ImageFile)"
 NO_TENSOR = re.compile(
     rf"must be Tensor, not {KIND}\b"
     rf"|invalid combination of arguments - got \({KIND}[,)]"
@@ -176,6 +177,8 @@ def _explain_origin(
     written = text.line_of(node)
     if kind == "int" and isinstance(node, ast.Name):
         return _explain_count(text, node)
+    if kind == "str":
+        return explain_keys(text, node)
     source = _find_batches(text, node)
     if kind in CONTAINERS and source is not None:
         return _explain_batch(program, handed, kind, source, method)
@@ -185,7 +188,7 @@ def _explain_origin(
     if kind.startswith("Image") or kind.endswith("ImageFile"):
         return _explain_picture(text, node)
     if kind == "tuple" and value is None:
-        return _explain_states(text, node)
+        return _explain_states(text, node) or _explain_texts(program, text, node)
     if kind == "ndarray":
         shown = f"`{written}` is an array of NumPy, and no tensor"
         fixes = [
@@ -463,4 +466,26 @@ def _explain_states(text: SourceText, node: ast.Name) -> Explanation | None:
             shown += f" and `{node.id}{last}`" if last else ""
             fixes.append(Fix("fits", shown, edits if last else edits[:1]))
         return Explanation(message, related, tuple(fixes))
+    return None
+
+
+def _explain_texts(
+    program: Program, text: SourceText, node: ast.Name
+) -> Explanation | None:
+    """Explain a part of a batch that collating left as a tuple: texts."""
+    if any("collate_fn" in own.text for own in program.own_texts()):
+        return None
+    for outer in text.outwards(node):
+        target = outer.target if isinstance(outer, ast.For) else None
+        parts = [n.id for n in ast.walk(target) if isinstance(n, ast.Name)] if (
+            isinstance(target, ast.Tuple)
+        ) else []  # fmt: skip
+        if node.id in parts and isinstance(outer, ast.For):
+            source = text.line_of(get_iterated(outer.iter))
+            message = (
+                f"`{node.id}` is a tuple of texts, as `{source}` collates them: a loss"
+                " takes the numbers of classes"
+            )
+            place = Related(text.span(outer.iter), "the batches come from here")
+            return Explanation(message, (place,))
     return None

@@ -1,5 +1,5 @@
-"""Names that a loop adds to and that nothing sets before it: `total += loss.item()`,
-`losses.append(loss)`.
+"""Names that nothing sets: one that a loop adds to, `total += loss.item()`, and an
+optimizer under another name.
 """
 
 from __future__ import annotations
@@ -8,14 +8,22 @@ import ast
 import re
 
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Edit, Explanation, Finding, Fix
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_first_line, iter_own_nodes
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_first_line,
+    is_optimizer,
+    iter_assignments,
+    iter_own_nodes,
+)
 
 UNSET = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)' where")
 GROWING = {"append": "[]", "extend": "[]", "add": "set()", "update": "{}"}
 """What a name is before a loop calls these methods of it."""
+OPTIMIZERS = ("optimizer", "optim", "opt")
+"""What an optimizer is usually called."""
 STARTS: dict[type[ast.operator], str] = {ast.Add: "0", ast.Sub: "0", ast.Mult: "1"}
 
 
@@ -29,6 +37,8 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     name = unset[1] or unset[2]
     statement = text.statement_of(node)
     loop = text.around(statement, ast.For, ast.While)
+    if name in OPTIMIZERS:
+        return _explain_optimizer(text, node, name)
     start = _find_start(statement, name)
     if not start or loop is None:
         return None
@@ -44,6 +54,28 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     edit = Edit(Span(text.file, line, 1, line, 1), f"{indent}{name} = {start}\n")
     shown = f"`{name} = {start}` before the loop"
     return Explanation(message, (), (Fix("fits", shown, (edit,)),))
+
+
+def _explain_optimizer(
+    text: SourceText, node: ast.AST, name: str
+) -> Explanation | None:
+    """Explain an optimizer that the program has under one other name."""
+    others = [
+        (target, value)
+        for target, value in iter_assignments(text.tree)
+        if isinstance(target, ast.Name) and is_optimizer(value)
+    ]
+    read = next(
+        (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name), None
+    )
+    if len(others) != 1 or read is None:
+        return None
+    target, value = others[0]
+    other = text.written(target)
+    message = f"no name `{name}` is set: the optimizer of the program is `{other}`"
+    related = (Related(text.span(value), f"`{other}` is built here"),)
+    fix = Fix("fits", f"`{other}`", (Edit(text.span(read), other),))
+    return Explanation(message, related, (fix,))
 
 
 def _find_start(statement: ast.stmt, name: str) -> str:

@@ -231,7 +231,8 @@ class Session:
             for mend, option in zip(reported.mends, ranks, strict=True)
             if option == ranks[0]
         ]
-        reported.mends = choose_meant(program, reported.mends)[:SHOWN]
+        code = reported.finding.code
+        reported.mends = choose_meant(program, reported.mends, code)[:SHOWN]
 
     def try_part(
         self,

@@ -116,7 +116,7 @@ def is_helpful(
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
-def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
+def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> list[Mend]:
     """Return the repairs without those that only fit, if others follow from the call.
 
     Any two sizes can be made equal by another number somewhere, or by stand-in data of
@@ -128,6 +128,8 @@ def choose_meant(program: Program, mends: Sequence[Mend]) -> list[Mend]:
         if alone:
             return alone
     mends = _drop_larger_tables(mends)
+    if code == INDEX_OUT_OF_RANGE:
+        mends = _drop_larger_numbers(mends)
     if any(mend.option.kind in DECIDED for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
     sized = [
@@ -171,6 +173,27 @@ def _drop_larger_tables(mends: Sequence[Mend]) -> list[Mend]:
             places.add(place)
         kept.append(mend)
     return kept
+
+
+def _drop_larger_numbers(mends: Sequence[Mend]) -> list[Mend]:
+    """Return the repairs with the smallest number of those that replace one: more rows
+    or classes than enough fit as well.
+    """
+    smallest: dict[object, int] = {}
+    for mend in mends:
+        edits = mend.fix.edits
+        if len(edits) == 1 and edits[0].text.isdecimal():
+            span, number = edits[0].span, int(edits[0].text)
+            smallest[span] = min(number, smallest.get(span, number))
+    return [
+        mend
+        for mend in mends
+        if all(
+            int(edit.text) == smallest.get(edit.span, int(edit.text))
+            for edit in mend.fix.edits
+            if edit.text.isdecimal()
+        )
+    ]
 
 
 OF_OWN_DATA = ("colours", "made-dtype", "state")

@@ -252,7 +252,11 @@ def _find_meant_name(error: BaseException) -> str:
             where = where.tb_next
         if where is not None:
             names = {*where.tb_frame.f_locals, *where.tb_frame.f_globals}
-    known = [name for name in names if not name.startswith("_")]
+    known = [
+        name
+        for name in names
+        if not name.startswith("_") and name[:1].isupper() == wrong[:1].isupper()
+    ]
     return next(iter(get_close_matches(wrong, known, 1, ALIKE)), "")
 
 

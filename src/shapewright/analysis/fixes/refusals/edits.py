@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_emptied_setting,
     has_frozen_size,
 )
+from shapewright.analysis.fixes.stand_in_data import is_within
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
@@ -24,6 +25,7 @@ from shapewright.findings.codes import (
     INDEX_OUT_OF_RANGE,
     K_TOO_LARGE,
     NORMALIZED_SHAPE,
+    NOT_FLATTENED,
     TARGET_SHAPE,
     WRONG_RANK,
 )
@@ -32,7 +34,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_shape_owner
+from shapewright.program.syntax_nodes import get_called_name, get_shape_owner
 from shapewright.record.ops import Fact
 
 TURNS = re.compile(
@@ -48,6 +50,9 @@ MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
 OF_WIDTH = frozenset({"consumer", "layer", "number", "producer", "argument", "larger"})
 """Kinds of edits that make one network as wide as another, or that cut what it says."""
+OF_DATA = ("created", "table", "number")
+"""Kinds of edits that may make data longer in place of an index smaller."""
+DRAWS = operators_with("is_random") | {"tensor"}
 COLOURS = (3, 4)
 """Channels of an image in RGB and RGBA."""
 
@@ -70,6 +75,10 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
     if code == DTYPE_MISMATCH and kind == "dropped":
         return not any(_is_cast(program, edit) for edit in fix.edits)
+    if code == NOT_FLATTENED and _is_single_pixel(program, failure):
+        return kind not in ("rank", "left-out")
+    if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
+        return True
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
@@ -93,6 +102,35 @@ def _is_cast(program: Program, edit: Edit) -> bool:
     text = program.text(edit.span.file)
     written = text.at(edit.span) if text is not None else ""
     return any(f".{cast}()" in written for cast in CASTS.values()) or ".to(" in written
+
+
+def _is_single_pixel(program: Program, failure: Failure) -> bool:
+    """Return whether a layer gets maps of one pixel, which have features only."""
+    shape = program.trace.ops[failure.op].inputs[0].shape
+    return len(shape) == len("NCHW") and shape[2:] == (1, 1)
+
+
+def _is_draw(program: Program, fix: Fix) -> bool:
+    """Return whether an edit makes the program's own data others, such as
+    `torch.randn(60, 3)`.
+    """
+    for edit in fix.edits:
+        text, span = program.text(edit.span.file), edit.span
+        calls = [
+            call
+            for call in (text.near(span.line) if text is not None else ())
+            if isinstance(call, ast.Call) and get_called_name(call) in DRAWS
+        ]
+        outer = [
+            call
+            for call in calls
+            if text is not None and is_within(span, [text.span(call)])
+        ]
+        if text is None or not outer:
+            return False
+        if get_called_name(text.parent(outer[0]) or outer[0]) == "Parameter":
+            return False
+    return bool(fix.edits)
 
 
 def _is_each_with_each(program: Program, failure: Failure, fix: Fix) -> bool:
