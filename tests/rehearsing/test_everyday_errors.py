@@ -349,6 +349,46 @@ CASES = {
         "the optimizer of the program is `opt`",
         "`opt`",
     ),
+    # what is joined, added and kept
+    "batches in a stack": (
+        "outs = [net(x) for x, y in DataLoader(data, batch_size=16)]\n"
+        "print(torch.stack(outs).shape)",
+        "`torch.stack` needs equal shapes",
+        "`torch.cat`",
+    ),
+    "a block whose input has fewer channels": (
+        "class Block(nn.Module):\n    def __init__(self, cin, cout, stride=1):\n"
+        "        super().__init__()\n"
+        "        self.one = nn.Conv2d(cin, cout, 3, stride, 1)\n"
+        "        self.two = nn.Conv2d(cout, cout, 3, 1, 1)\n\n"
+        "    def forward(self, x):\n"
+        "        return F.relu(self.two(F.relu(self.one(x))) + x)\n"
+        "blocks = nn.Sequential(Block(3, 16), Block(16, 32, 2))\n"
+        "print(blocks(torch.randn(2, 3, 32, 32)).shape)",
+        "16 against 3",
+        "`self.shortcut = nn.Identity() if cin == cout and stride == 1 else"
+        " nn.Conv2d(cin, cout, 1, stride)` and `self.shortcut(x)`",
+    ),
+    "the state of one layer": (
+        "class Last(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lstm = nn.LSTM(4, 16, batch_first=True)\n"
+        "        self.fc = nn.Linear(16, 3)\n\n    def forward(self, x):\n"
+        "        _, (h, _) = self.lstm(x)\n        return self.fc(h)\n"
+        "last = Last()\nfor x, y in loader:\n"
+        f"    out = last(x.view(-1, 5, 4))\n{TRAIN}",
+        "expects class indices",
+        "`h[-1]` for `h`",
+    ),
+    "parameters in a dict": (
+        "params = dict(net.named_parameters())\nopt = torch.optim.SGD(params, lr=0.1)",
+        "`params` is a dict",
+        "`params.values()`",
+    ),
+    "weights in a list": (
+        "criterion = nn.CrossEntropyLoss(weight=[1.0, 2.0, 3.0])",
+        "`weight` is to be a tensor",
+        "`torch.tensor([1.0, 2.0, 3.0])`",
+    ),
     # a batch that is flattened with its samples
     "all in one row": (
         (OF_IMAGES, "x.view(-1)"),
@@ -404,3 +444,41 @@ def test_an_index_makes_no_data_longer(tmp_path: Path) -> None:
     program = "import torch\nx = torch.randn(4, 3, 8)\nprint(x[:, :, 9])\n"
     (error,) = rehearsed(tmp_path, program).findings
     assert not error.fixes
+
+
+MAPS = """\
+import torch
+from torch import nn
+
+first = nn.Conv2d(3, 16, 3, padding=1)
+second = nn.Conv2d(32, 64, 3, padding=1)
+x = first(torch.randn(2, 3, 32, 32)).relu()
+print(second(x).shape)
+"""
+
+
+def test_maps_of_a_convolution_are_not_turned(tmp_path: Path) -> None:
+    """They have as many columns as the next layer takes channels."""
+    (error,) = rehearsed(tmp_path, MAPS).findings
+    fixes = {fix.message for fix in error.fixes if fix.checked}
+    assert fixes == {
+        "`nn.Conv2d(16, 64, 3, padding=1)`", "`nn.Conv2d(3, 32, 3, padding=1)`",
+    }  # fmt: skip
+
+
+JOINED = """\
+import torch
+from torch import nn
+
+down, up = nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1)
+out = nn.Conv2d(16, 1, 1)
+a = down(torch.randn(2, 3, 8, 8))
+x = torch.cat([up(a), a], dim=1)
+print(out(x).shape)
+"""
+
+
+def test_maps_are_joined_along_their_channels(tmp_path: Path) -> None:
+    (error,) = rehearsed(tmp_path, JOINED).findings
+    fixes = [fix.message for fix in error.fixes if fix.checked]
+    assert fixes == ["`nn.Conv2d(32, 1, 1)`"]

@@ -241,37 +241,11 @@ def _explain_list(
         for file in program.trace.sources
         for fix in _stack_collated(program.text(file))
     ]
-    taken = _write_unpacked_batch(program)
-    if taken is not None:
-        fixes.insert(0, taken)
     new = f"torch.stack({names[0].id})"
     fixes.append(Fix("fits", f"`{new}`", (Edit(text.span(names[0]), new),)))
     name = get_dotted_name(call.func) or "the call"
     message = f"`{name}` needs a tensor, but `{names[0].id}` is a list"
     return Explanation(message, (), tuple(fixes))
-
-
-def _write_unpacked_batch(program: Program) -> Fix | None:
-    """Return `for (batch,) in loader` where a model is given the list that a loader
-    over a `TensorDataset` of one tensor yields.
-    """
-    for call in reversed(program.trace.calls):
-        values = call.inputs[0]
-        text_and_call = program.call_at(call.span)
-        if len(values) != 1 or not isinstance(values[0], list) or len(values[0]) != 1:
-            continue
-        if text_and_call is None or not text_and_call[1].args:
-            continue
-        text, node = text_and_call
-        loop, argument = text.around(node, ast.For), node.args[0]
-        target = loop.target if isinstance(loop, ast.For) else None
-        if not isinstance(target, ast.Name) or not isinstance(argument, ast.Name):
-            continue
-        if target.id == argument.id and isinstance(loop, ast.For):
-            new = f"({target.id},)"
-            message = f"`for {new} in {text.line_of(loop.iter)}`"
-            return Fix("fits", message, (Edit(text.span(target), new),))
-    return None
 
 
 def explain_unbuilt_class(program: Program, finding: Finding) -> Finding:

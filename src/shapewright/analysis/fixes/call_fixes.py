@@ -275,7 +275,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     joined = suggest_other_joined_dim(program, failure)
     yield from iter_options("joined", 1.6, joined)
     batches = suggest_joined_batches(program, failure)
-    yield from iter_options("joined", 1.75, batches)
+    yield from iter_options("batches", 1.75, batches)
     turned_view = suggest_permute_of_sibling(program, failure)
     yield from iter_options("sibling", 0.7, turned_view)
     sums = suggest_summed_log_probabilities(program, failure)

@@ -78,8 +78,24 @@ def suggest_joined_batches(program: Program, failure: Failure) -> Iterator[Fix]:
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         new = f"{text.written(owner)}.cat" if owner is not None else "torch.cat"
         edits.append(Edit(text.span(call.func), new))
-    if len(edits) > 1:
-        yield Fix("fits", "`cat` for each `stack`, of batches", tuple(edits))
+    shown = "`cat` for each `stack`, of batches"
+    if len(edits) == 1 and _is_of_batches(program, op):
+        shown = f"`{edits[0].text}`"
+    elif len(edits) < 2:
+        return
+    yield Fix("fits", shown, tuple(edits))
+
+
+def _is_of_batches(program: Program, op: Op) -> bool:
+    """Return whether a model gave the tensors that are joined, the last of them for a
+    smaller batch.
+    """
+    counts = [fact.shape[0] for fact in op.inputs]
+    if len({*counts[:-1]}) != 1 or counts[-1] >= counts[0]:
+        return False
+    return all(fact.requires_grad for fact in op.inputs) or any(
+        short.usual == counts[0] for short in program.remainders
+    )
 
 
 def _list_shapes(op: Op) -> dict[int, tuple[int, ...]]:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
     HIDDEN_STATE_SHAPE,
     INNER_DIM_MISMATCH,
     NORMALIZED_SHAPE,
+    TARGET_SHAPE,
 )
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
@@ -22,6 +24,8 @@ from shapewright.record.ops import Fact, Op
 RECURRENT = operators_with("is_recurrent")
 OF_ALL_LAYERS = (INNER_DIM_MISMATCH, HIDDEN_STATE_SHAPE)
 """Codes where the states of all layers may be meant: side by side, or one for each."""
+OF_LOSSES = (TARGET_SHAPE, BATCH_DIM_MISMATCH)
+"""Codes of losses, whose predictions have no dim of layers."""
 OF_FEATURES = (INNER_DIM_MISMATCH, NORMALIZED_SHAPE)
 UNSORTED = 2
 """Calls between packed sequences in their own order and what is taken of a state."""
@@ -35,7 +39,8 @@ def suggest_last_state(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     if failure.unmet is not None and failure.unmet.code in OF_ALL_LAYERS:
         return
-    layer = _find_layers(program, program.trace.ops[failure.op])
+    of_loss = failure.unmet is not None and failure.unmet.code in OF_LOSSES
+    layer = _find_layers(program, program.trace.ops[failure.op], 0 if of_loss else 1)
     node = program.node(layer.span) if layer is not None else None
     if node is None:
         return
@@ -121,9 +126,9 @@ def _write_last(text: SourceText, statement: ast.Assign, name: str) -> Iterator[
             yield Fix("fits", shown, (Edit(text.span(place), new),))
 
 
-def _find_layers(program: Program, failing: Op) -> Op | None:
-    """Return the call of a recurrent layer with several layers, all in one direction,
-    whose states a call is made of.
+def _find_layers(program: Program, failing: Op, more_than: int) -> Op | None:
+    """Return the call of a recurrent layer with more than so many layers, all in one
+    direction, whose states a call is made of.
     """
     waiting = [fact.tensor for fact in failing.inputs]
     seen = set(waiting)
@@ -136,7 +141,7 @@ def _find_layers(program: Program, failing: Op) -> Op | None:
             continue
         if maker.name.rpartition(".")[2] in RECURRENT and len(maker.outputs) > 1:
             output, state = maker.outputs[:2]
-            several = len(state.shape) == 3 and state.shape[0] > 1
+            several = len(state.shape) == 3 and state.shape[0] > more_than
             if (
                 several
                 and state.tensor == tensor

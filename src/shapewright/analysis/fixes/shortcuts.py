@@ -190,7 +190,7 @@ def _write_shortcut(
     strides = [
         (layer.written["stride"], layer.values.get("stride"))
         for layer in layers
-        if "stride" in layer.written and layer.values.get("stride") != 1
+        if "stride" in layer.written and layer.written["stride"] != "1"
     ]
     if len(strides) > 1:
         return

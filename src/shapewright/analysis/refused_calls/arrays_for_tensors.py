@@ -1,5 +1,6 @@
-"""Arrays and tables where tensors are taken: `TensorDataset(X, Y)` of arrays,
-`torch.tensor(df)`, `torch.from_numpy(df)`.
+"""Arrays, tables, lists and dicts where tensors are taken: `TensorDataset(X, Y)` of
+arrays, `torch.tensor(df)`, `nn.CrossEntropyLoss(weight=[1.0, 2.0])`, an optimizer that
+is given a dict.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ OF_TABLE = re.compile(
     r"|could not determine the shape of object type '(?:DataFrame|Series)'"
     r"|new\(\): data must be a sequence \(got (?:DataFrame|Series)\)"
 )
+OF_BUFFER = re.compile(r"cannot assign '([\w.]+)' object to buffer '(\w+)'")
+OF_KEYS = "can only optimize Tensors, but one of the params is str"
 MAKERS = frozenset({
     "tensor", "as_tensor", "from_numpy", "FloatTensor", "LongTensor", "Tensor",
     "DoubleTensor", "IntTensor",
@@ -30,17 +33,53 @@ MAKERS = frozenset({
 def find_array_for_tensor(program: Program, finding: Finding) -> Explanation | None:
     """Return which array or table stands where a tensor is taken, or None."""
     place = program.call_at(finding.span)
-    if place is None or not place[1].args:
+    if place is None or not (place[1].args or place[1].keywords):
         return None
     text, call = place
     name = get_called_name(call)
     words = finding.message.strip()
+    buffer = OF_BUFFER.search(finding.words)
+    if buffer is not None:
+        return _explain_buffer(text, call, buffer[1], buffer[2])
+    if OF_KEYS in finding.words:
+        return _explain_keys(text, call)
     if name == "TensorDataset" and OF_DATA_SET.search(finding.words):
         return _explain_data_set(text, call)
     is_maker = name in MAKERS and get_dotted_name(call.func).startswith("torch.")
     if is_maker and (OF_TABLE.search(words) or OF_TABLE.search(finding.torch_message)):
         return _explain_table(text, call)
     return None
+
+
+def _explain_buffer(
+    text: SourceText, call: ast.Call, kind: str, name: str
+) -> Explanation | None:
+    """Explain a list or an array for the weights of a loss."""
+    for word in call.keywords:
+        if word.arg != name:
+            continue
+        written = text.line_of(word.value)
+        message = f"`{name}` is to be a tensor, and `{written}` is a {kind}"
+        new = f"torch.tensor({written})"
+        if kind == "numpy.ndarray":
+            new = f"torch.from_numpy({written}).float()"
+        fix = Fix("fits", f"`{new}`", (Edit(text.span(word.value), new),))
+        return Explanation(message, (), (fix,))
+    return None
+
+
+def _explain_keys(text: SourceText, call: ast.Call) -> Explanation | None:
+    """Explain a dict of parameters, whose keys an optimizer goes through."""
+    written = text.line_of(call.args[0]) if call.args else ""
+    if not isinstance(call.args[0] if call.args else None, ast.Name | ast.Call):
+        return None
+    message = (
+        f"`{written}` is a dict, whose keys an optimizer goes through: it takes the"
+        " parameters"
+    )
+    end = text.span(call.args[0]).end
+    fix = Fix("fits", f"`{written}.values()`", (Edit(end, ".values()"),))
+    return Explanation(message, (), (fix,))
 
 
 def _explain_data_set(text: SourceText, call: ast.Call) -> Explanation | None:

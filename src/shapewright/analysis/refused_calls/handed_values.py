@@ -60,7 +60,8 @@ def find_handed_value(program: Program, finding: Finding) -> Explanation | None:
     start = _find_expression(program, finding, place[1], method)
     if start is None:
         return None
-    handed = _follow_out(program, finding, _Handed(place[0], start))
+    value = _find_value(program, finding) if not method else None
+    handed = _follow_out(program, finding, _Handed(place[0], start, value))
     return _explain_origin(program, handed, kind.rpartition(".")[2], method)
 
 
@@ -93,6 +94,15 @@ def _find_expression(
     }
     of_plain = [name for at, name in names.items() if str(at) in plain]
     return next(iter((*of_plain, *names.values())), None)
+
+
+def _find_value(program: Program, finding: Finding) -> Any:
+    """Return what a module that fails was given and is no tensor, if that is known."""
+    for call in program.trace.calls[::-1]:
+        if call.span == finding.span:
+            values = (v for v in call.inputs[0] if not isinstance(v, Fact))
+            return next(values, None)
+    return None
 
 
 def _follow_out(program: Program, finding: Finding, handed: _Handed) -> _Handed:
@@ -348,8 +358,15 @@ def _suggest_items(
             new = f'{written}["{key}"]'
             yield Fix("fits", f"`{new}`", (Edit(span.end, f'["{key}"]'),))
         return
+    is_single = isinstance(handed.value, list | tuple) and len(handed.value) < 2
+    loop = text.around(node, ast.For)
+    if is_single and loop is not None and isinstance(loop.target, ast.Name):
+        new = f"({written},)"
+        shown = f"`for {new} in {text.line_of(loop.iter)}`"
+        yield Fix("fits", shown, (Edit(text.span(loop.target), new),))
+        return
     yield Fix("fits", f"`{written}[0]`", (Edit(span.end, "[0]"),))
-    if isinstance(handed.value, list | tuple) and len(handed.value) < 2:
+    if is_single:
         return
     yield Fix("fits", f"`{written}[1]`", (Edit(span.end, "[1]"),))
 

@@ -20,6 +20,7 @@ from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 AVERAGE = re.compile(r"Target is (multi[\w-]+) but average='binary'")
 LENGTHS = re.compile(r"inconsistent numbers of samples: \[(\d+), (\d+)\]")
+OF_BATCHES = re.compile(r"multiclass-multioutput|inhomogeneous|Found input variables")
 SINGLE = re.compile(r"least populated class(?:es)? in y ha(?:s|ve) only 1 member")
 MEMBERS = re.compile(r"too few members are: \[(.+?)\]")
 AVERAGED = frozenset({
@@ -41,9 +42,42 @@ def find_refused_metric(program: Program, finding: Finding) -> Explanation | Non
     lengths = LENGTHS.search(finding.words)
     if lengths is not None:
         return _explain_lengths(program, finding, int(lengths[1]), int(lengths[2]))
+    if OF_BATCHES.search(finding.words):
+        return _explain_batches(program, finding)
     if SINGLE.search(finding.words):
         return _explain_single(program, finding)
     return None
+
+
+def _explain_batches(program: Program, finding: Finding) -> Explanation | None:
+    """Return that a metric is given lists of the arrays of batches."""
+    for text, call in program.iter_calls(finding):
+        lists = [
+            part
+            for part in call.args[:2]
+            if isinstance(part, ast.Name) and _is_list_of_arrays(text, part.id)
+        ]
+        if len(lists) < 2:
+            continue
+        shown = " and ".join(f"`{part.id}`" for part in lists)
+        message = f"{shown} are lists with an array of each batch: joined they are rows"
+        edits = tuple(
+            Edit(text.span(part), f"np.concatenate({part.id})") for part in lists
+        )
+        new = " and ".join(f"`{edit.text}`" for edit in edits)
+        fixes = (Fix("fits", new, edits),) if "import numpy as np" in text.text else ()
+        return Explanation(message, (), fixes)
+    return None
+
+
+def _is_list_of_arrays(text: SourceText, name: str) -> bool:
+    """Return whether a file appends arrays to a list."""
+    return any(
+        isinstance(node, ast.Call)
+        and text.written(node.func) == f"{name}.append"
+        and ".numpy()" in text.written(node)
+        for node in text.nodes
+    )
 
 
 def _explain_average(program: Program, finding: Finding, kind: str) -> Explanation:

@@ -200,7 +200,7 @@ OF_OWN_DATA = ("colours", "made-dtype", "state")
 """Kinds of fixes of what the program itself makes, which is no data of a trial."""
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
-ALONE = ("pooled", "last-state", "sibling", "summed", "flag")
+ALONE = ("pooled", "last-state", "sibling", "summed", "flag", "batches")
 """Kinds of fixes beside which others only fit: a layer for each pixel or state, a
 transpose that mixes maps and anchors, one column of an action for all, the
 flag with which a model was saved."""

@@ -20,6 +20,7 @@ from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
+    CHANNEL_MISMATCH,
     DTYPE_MISMATCH,
     ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
@@ -50,6 +51,13 @@ MOST_STEPS = 6
 """Ops between a loss and the view that made its rows."""
 OF_WIDTH = frozenset({"consumer", "layer", "number", "producer", "argument", "larger"})
 """Kinds of edits that make one network as wide as another, or that cut what it says."""
+CONVOLUTIONS = operators_with("is_convolution")
+KEEPING = operators_with("computes_each_element", "drops_elements", "concatenates")
+OF_CHANNELS = ("_pool1d", "_pool2d", "_pool3d", "_norm", "interpolate")
+"""Ends of the names of what leaves the channels of maps where they are."""
+MOST_LAYERS = 12
+OF_DIMS = ("order", "layout", "turned", "joined", "rank")
+"""Kinds of edits that give another order of dims, or other dims."""
 OF_DATA = ("created", "table", "number")
 """Kinds of edits that may make data longer in place of an index smaller."""
 DRAWS = operators_with("is_random") | {"tensor"}
@@ -75,6 +83,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
     if code == DTYPE_MISMATCH and kind == "dropped":
         return not any(_is_cast(program, edit) for edit in fix.edits)
+    if code == CHANNEL_MISMATCH and kind in OF_DIMS and _is_map(program, failure):
+        return kind != "joined" or not all(map(_is_of_channels, fix.edits))
     if code == NOT_FLATTENED and _is_single_pixel(program, failure):
         return kind not in ("rank", "left-out")
     if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
@@ -102,6 +112,29 @@ def _is_cast(program: Program, edit: Edit) -> bool:
     text = program.text(edit.span.file)
     written = text.at(edit.span) if text is not None else ""
     return any(f".{cast}()" in written for cast in CASTS.values()) or ".to(" in written
+
+
+def _is_map(program: Program, failure: Failure) -> bool:
+    """Return whether a layer gets what a convolution gave, whose channels stand in
+    dim 1.
+    """
+    fact = program.trace.ops[failure.op].inputs[0]
+    for _ in range(MOST_LAYERS):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return False
+        name = maker.name.rpartition(".")[2]
+        if name in CONVOLUTIONS or name.startswith("conv_transpose"):
+            return True
+        if name not in KEEPING and not name.endswith(OF_CHANNELS):
+            return False
+        fact = maker.inputs[0]
+    return False
+
+
+def _is_of_channels(edit: Edit) -> bool:
+    """Return whether an edit joins tensors along their channels."""
+    return edit.text.rpartition("=")[2].strip() in ("1", "-3")
 
 
 def _is_single_pixel(program: Program, failure: Failure) -> bool:
@@ -273,7 +306,10 @@ def _is_fitted_to_colours(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether the number of classes is changed to that of the colours of an
     image that stands for the classes.
     """
-    inputs = program.trace.ops[failure.op].inputs[:2]
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in COMPARING:
+        return False
+    inputs = op.inputs[:2]
     data = [fact for fact in inputs if not fact.requires_grad and fact.ndim == 4]
     ours = [fact for fact in inputs if fact.requires_grad and fact.ndim == 4]
     if len(data) != 1 or len(ours) != 1 or data[0].shape[2:] != ours[0].shape[2:]:
