@@ -350,6 +350,19 @@ CASES = {
         "`opt`",
     ),
     # what is joined, added and kept
+    "targets without the dim of the scores": (
+        "judge = nn.Sequential(nn.Linear(20, 1), nn.Sigmoid())\nbce = nn.BCELoss()\n"
+        "for x, y in loader:\n"
+        "    real, fake = torch.ones(x.size(0)), torch.zeros(x.size(0))\n"
+        "    loss = bce(judge(x), real) + bce(judge(-x), fake)\n    loss.backward()",
+        "they differ by a dim of size 1",
+        "`torch.ones(x.size(0), 1)` and `torch.zeros(x.size(0), 1)`",
+    ),
+    "an attribute of the model in a wrapper": (
+        "wrapped = nn.DataParallel(net)\nprint(wrapped.head.in_features)",
+        "`wrapped` is a `DataParallel`",
+        "`wrapped.module.head`",
+    ),
     "batches in a stack": (
         "outs = [net(x) for x, y in DataLoader(data, batch_size=16)]\n"
         "print(torch.stack(outs).shape)",

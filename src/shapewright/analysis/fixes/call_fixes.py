@@ -114,6 +114,7 @@ from shapewright.analysis.fixes.swapped_padding import suggest_all_pads
 from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
     suggest_float_column,
+    suggest_made_columns,
     suggest_shifted_target,
     suggest_squeezed_items,
 )
@@ -173,6 +174,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("rank", 0.9, suggest_flat_target(program, failure))
     column = suggest_float_column(program, failure)
     yield from iter_options("column", 0.7, column)
+    columns = suggest_made_columns(program, failure)
+    yield from iter_options("column", 0.72, columns)
     length = index_edits.suggest_true_length(program, failure)
     yield from iter_options("length", 0.6, length)
     yield from iter_options("rank", 0.9, suggest_squeezed_items(program, failure))

@@ -16,6 +16,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import join_lines
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op, collect_leaves
 
 VIEWS = operators_with("regroups_dims", "copies_if_needed") | {"contiguous"}
@@ -81,6 +82,46 @@ def suggest_float_column(program: Program, failure: Failure) -> Iterator[Fix]:
     is_column = scores.shape == (*target.shape, 1) and target.ndim == 1
     if is_whole and is_column and scores.dtype.startswith("float"):
         yield from with_method(program, failure, 1, ".unsqueeze(1).float()")
+
+
+def suggest_made_columns(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.ones(16, 1)` for all `torch.ones(16)` and `torch.zeros(16)` that a
+    loss compares with one score each, (16, 1).
+    """
+    if not _is_column_beside_row(program, failure):
+        return
+    edits: dict[Span, Edit] = {}
+    shown: list[str] = []
+    for other in program.failures:
+        if not _is_column_beside_row(program, other):
+            continue
+        fact = program.trace.ops[other.op].inputs[1]
+        maker = program.producers.get(fact.tensor)
+        place = program.call_at(maker.span) if maker is not None else None
+        if place is None or get_called_name(place[1]) not in CONSTANTS:
+            return
+        text, call = place
+        if len(call.args) != 1 or isinstance(call.args[0], ast.Tuple | ast.List):
+            return
+        end = text.span(call.args[0]).end
+        if end not in edits:
+            edits[end] = Edit(end, ", 1")
+            size = text.line_of(call.args[0])
+            shown.append(f"`{text.line_of(call.func)}({size}, 1)`")
+    if edits:
+        yield Fix("fits", " and ".join(dict.fromkeys(shown)), tuple(edits.values()))
+
+
+CONSTANTS = frozenset({"ones", "zeros"})
+"""What makes the targets of a discriminator."""
+
+
+def _is_column_beside_row(program: Program, failure: Failure) -> bool:
+    """Return whether a loss compares scores (N, 1) with targets (N,)."""
+    unmet, inputs = failure.unmet, program.trace.ops[failure.op].inputs
+    if unmet is None or unmet.code != TARGET_SHAPE or len(inputs) < 2:
+        return False
+    return inputs[0].shape == (*inputs[1].shape, 1) and inputs[1].ndim == 1
 
 
 def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:

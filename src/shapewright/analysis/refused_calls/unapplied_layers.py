@@ -19,6 +19,13 @@ TRUTH = "Boolean value of Tensor with more than one value"
 """Said of a tensor in the place of a flag, as losses have them."""
 FLAGS = {"Softmax": "(dim=-1)", "LogSoftmax": "(dim=-1)", "Softmin": "(dim=-1)"}
 """What a layer is built with where it has to be said."""
+OF_NOTHING = frozenset({
+    "ReLU", "ReLU6", "LeakyReLU", "PReLU", "ELU", "SELU", "CELU", "GELU", "SiLU",
+    "Mish", "Sigmoid", "LogSigmoid", "Tanh", "Softplus", "Softsign", "Hardswish",
+    "Hardsigmoid", "Hardtanh", "Softmax", "LogSoftmax", "Softmin", "Flatten",
+    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Identity",
+})  # fmt: skip
+"""Layers whose options need not be written."""
 FROM_MODULE = ("nn", "torch.nn")
 
 
@@ -76,8 +83,13 @@ def _iter_layers(text: SourceText, node: ast.AST, kind: str) -> Iterator[ast.Cal
 
 
 def _is_given_values(call: ast.Call) -> bool:
-    """Return whether a layer is given one value that is no number, or a loss two."""
-    count = 2 if get_called_name(call).endswith("Loss") else 1
+    """Return whether a layer that is built of nothing is given a value that is no
+    number, or a loss two.
+    """
+    name = get_called_name(call)
+    count = 2 if name.endswith("Loss") else 1
+    if count == 1 and name not in OF_NOTHING:
+        return False
     return len(call.args) == count and not any(
         isinstance(part, ast.Constant) for part in call.args
     )

@@ -209,7 +209,10 @@ class NewFindings:
                 follows |= any(reported.numbers == mine for reported in before)
             if place in seen or follows or (alone and self.fresh):
                 continue
-            yield self.explain_refused(finding, failures[0], place, mine)
+            reported, options = self.explain_refused(finding, failures[0], place, mine)
+            same = reported.finding.message, reported.finding.span
+            if all((r.finding.message, r.finding.span) != same for r in before):
+                yield reported, options
 
     def explain_refused(
         self, finding: Finding, failure: Failure, place: Place, sizes: frozenset[int]

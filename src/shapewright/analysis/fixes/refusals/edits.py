@@ -27,6 +27,7 @@ from shapewright.findings.codes import (
     K_TOO_LARGE,
     NORMALIZED_SHAPE,
     NOT_FLATTENED,
+    STACKED_SHAPES_DIFFER,
     TARGET_SHAPE,
     WRONG_RANK,
 )
@@ -85,6 +86,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return not any(_is_cast(program, edit) for edit in fix.edits)
     if code == CHANNEL_MISMATCH and kind in OF_DIMS and _is_map(program, failure):
         return kind != "joined" or not all(map(_is_of_channels, fix.edits))
+    if code == STACKED_SHAPES_DIFFER and kind == "method":
+        return True  # what is joined is not what is stacked
     if code == NOT_FLATTENED and _is_single_pixel(program, failure):
         return kind not in ("rank", "left-out")
     if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
