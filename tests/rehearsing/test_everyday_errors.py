@@ -349,6 +349,23 @@ CASES = {
         "the optimizer of the program is `opt`",
         "`opt`",
     ),
+    # what an attention, a series and maps are compared with
+    "a mask of another length": (
+        "layer = nn.TransformerDecoderLayer(32, 4, batch_first=True)\n"
+        "tgt, memory = torch.randn(4, 12, 32), torch.randn(4, 7, 32)\n"
+        "mask = nn.Transformer.generate_square_subsequent_mask(7)\n"
+        "out = layer(tgt, memory, tgt_mask=mask)",
+        "expects `mask` as (12, 12)",
+        "`nn.Transformer.generate_square_subsequent_mask(tgt.size(1))`",
+    ),
+    "masks without channels": (
+        "conv = nn.Conv2d(3, 1, 3, padding=1)\n"
+        "masks = torch.randint(0, 2, (4, 32, 32))\n"
+        "scores = conv(torch.randn(4, 3, 32, 32))\n"
+        "loss = F.binary_cross_entropy_with_logits(scores, masks)",
+        "they differ by a dim of size 1",
+        "`masks.unsqueeze(1).float()`",
+    ),
     # what is joined, added and kept
     "targets without the dim of the scores": (
         "judge = nn.Sequential(nn.Linear(20, 1), nn.Sigmoid())\nbce = nn.BCELoss()\n"
@@ -495,3 +512,22 @@ def test_maps_are_joined_along_their_channels(tmp_path: Path) -> None:
     (error,) = rehearsed(tmp_path, JOINED).findings
     fixes = [fix.message for fix in error.fixes if fix.checked]
     assert fixes == ["`nn.Conv2d(32, 1, 1)`"]
+
+
+SERIES = """\
+import torch
+from torch import nn
+
+lstm, head = nn.LSTM(1, 32, batch_first=True), nn.Linear(32, 1)
+series = torch.sin(torch.linspace(0, 20, 100))
+windows = torch.stack([series[i : i + 10] for i in range(80)])
+out, _ = lstm(windows)
+print(head(out[:, -1]).shape)
+"""
+
+
+def test_steps_of_a_series_are_no_features(tmp_path: Path) -> None:
+    (error,) = rehearsed(tmp_path, SERIES).findings
+    fixes = [fix.message for fix in error.fixes if fix.checked]
+    assert fixes[0] == "`windows.unsqueeze(2)`"
+    assert not any("LSTM" in fix for fix in fixes)

@@ -5,6 +5,7 @@ for `T, B = x.shape`.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.constructors import find_size_pairs
@@ -25,8 +26,12 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Frame
-from shapewright.program.syntax_nodes import FUNCTIONS, get_shape_owner
-from shapewright.record.ops import Fact
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_shape_owner,
+)
+from shapewright.record.ops import Fact, Op
 
 
 def suggest_other_shape_dim(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -78,6 +83,28 @@ def _find_mask_pairs(program: Program, failure: Failure) -> list[tuple[int, int]
     return [(size, queries) for size in squares if size != queries == keys]
 
 
+def _read_lengths(
+    program: Program,
+    op: Op,
+    lines: list[tuple[str, int]],
+    pairs: list[tuple[int, int]],
+) -> Iterator[Fix]:
+    """Suggest `x.size(1)` for the number with which a function makes a mask."""
+    for text, node in iter_nodes_on(program, lines, ast.Call, ast.Call):
+        if not isinstance(node, ast.Call) or "mask" not in get_called_name(node):
+            continue
+        for argument, (has, needs) in itertools.product(node.args, pairs):
+            if evaluate_whole_number(argument) != has:
+                continue
+            for name, tensor in list_scope_facts(program, op, text, node).items():
+                dims = [at for at, size in enumerate(tensor.shape[:2]) if size == needs]
+                if tensor.ndim < 2 or not dims or not name.isidentifier():
+                    continue
+                new = f"{name}.size({dims[0]})"
+                shown = f"`{text.line_of(node.func)}({new})`"
+                yield Fix("fits", shown, (Edit(text.span(argument), new),))
+
+
 def _read_other_tensors(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
@@ -89,6 +116,7 @@ def _read_other_tensors(
         frame.span for fact in op.inputs[3:] for frame in _list_frames(program, fact)
     ]
     lines = [(span.file, span.line) for span in dict.fromkeys(reversed(frames))]
+    yield from _read_lengths(program, op, lines, pairs)
     for text, node in iter_nodes_on(program, lines, ast.Subscript, ast.Call):
         read = _get_read(node)
         if read is None:

@@ -79,9 +79,14 @@ def suggest_float_column(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     scores, target = inputs[:2]
     is_whole = target.dtype.startswith(("int", "uint", "bool"))
-    is_column = scores.shape == (*target.shape, 1) and target.ndim == 1
-    if is_whole and is_column and scores.dtype.startswith("float"):
-        yield from with_method(program, failure, 1, ".unsqueeze(1).float()")
+    if not is_whole or not scores.dtype.startswith("float"):
+        return
+    for dim, size in enumerate(scores.shape):
+        rest = (*scores.shape[:dim], *scores.shape[dim + 1 :])
+        if size == 1 and dim and rest == target.shape:
+            method = f".unsqueeze({dim}).float()"
+            yield from with_method(program, failure, 1, method)
+            return
 
 
 def suggest_made_columns(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -27,6 +27,7 @@ from shapewright.findings.codes import (
     K_TOO_LARGE,
     NORMALIZED_SHAPE,
     NOT_FLATTENED,
+    RNN_INPUT_SIZE,
     STACKED_SHAPES_DIFFER,
     TARGET_SHAPE,
     WRONG_RANK,
@@ -90,6 +91,12 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True  # what is joined is not what is stacked
     if code == NOT_FLATTENED and _is_single_pixel(program, failure):
         return kind not in ("rank", "left-out")
+    if code == RNN_INPUT_SIZE and kind in OF_WIDTH and _is_series(program, failure):
+        return True
+    if code == INDEX_OUT_OF_RANGE and (
+        kind == "source" or (kind == "created" and _is_of_one(fix))
+    ):
+        return True
     if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
         return True
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
@@ -144,6 +151,17 @@ def _is_single_pixel(program: Program, failure: Failure) -> bool:
     """Return whether a layer gets maps of one pixel, which have features only."""
     shape = program.trace.ops[failure.op].inputs[0].shape
     return len(shape) == len("NCHW") and shape[2:] == (1, 1)
+
+
+def _is_series(program: Program, failure: Failure) -> bool:
+    """Return whether a recurrent layer of one feature gets rows of numbers."""
+    needs = failure.unmet.needs if failure.unmet is not None else None
+    return needs == 1 and program.trace.ops[failure.op].inputs[0].ndim == len("NT")
+
+
+def _is_of_one(fix: Fix) -> bool:
+    """Return whether an edit writes the number 1."""
+    return any(edit.text.strip() == "1" for edit in fix.edits)
 
 
 def _is_draw(program: Program, fix: Fix) -> bool:
