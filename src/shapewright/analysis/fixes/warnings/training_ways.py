@@ -33,6 +33,7 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_count_of_samples,
     suggest_curve_of_mean,
 )
+from shapewright.analysis.fixes.warnings.mode_edits import suggest_mode
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_count_from_zero,
     suggest_model_of_fold,
@@ -73,7 +74,6 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_flag,
     suggest_inside_loop,
     suggest_later_clearing,
-    suggest_mode,
     suggest_no_grad,
     suggest_order_of_steps,
     suggest_own_counts,
