@@ -38,7 +38,7 @@ def suggest_mode(
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     own = _find_model_call(program, text, statement)
     if own is not None and f"`{own[0].class_name}`" in finding.message:
-        names = [get_dotted_name(own[1].func)] if get_dotted_name(own[1].func) else names
+        names = list(filter(None, [get_dotted_name(own[1].func)])) or names
     loop: ast.For | ast.While | None = None
     for around in text.outwards(node):
         if isinstance(around, ast.For | ast.While):
