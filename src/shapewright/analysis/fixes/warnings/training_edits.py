@@ -104,14 +104,14 @@ def suggest_count_of_batches(
         where, statement = text_and_node
         loop = where.around(statement, *LOOPS)
         value = getattr(statement, "value", None)
-        batch = _find_batch(loop)
+        batch = find_batch(loop)
         if isinstance(value, ast.expr) and batch:
             new = f" * {batch}.size(0)"
             shown = join_lines(where.written(statement)) + new
             yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
 
 
-def _find_batch(loop: ast.AST | None) -> str:
+def find_batch(loop: ast.AST | None) -> str:
     """Return the name of the first tensor that a loop over batches unpacks."""
     target = getattr(loop, "target", None)
     names = [
