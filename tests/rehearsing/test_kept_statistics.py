@@ -42,6 +42,9 @@ KEPT = {
     "an attribute": ("statistics.add(z)", "self.total"),
     "an average": ("mean = 0.9 * mean + 0.1 * z.mean(0)", "mean"),
     "in place": ("mean += z.mean(0)", "mean"),
+    "a method in place": ("mean.add_(z.mean(0))", "mean"),
+    "subtracted in place": ("mean.sub_(z.mean(0) * 0.1)", "mean"),
+    "a difference": ("mean = mean - z.mean(0)", "mean"),
 }
 FREED = {
     "detached": "statistics.add(z.detach())",

@@ -31,6 +31,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
+    get_receiver,
     join_lines,
 )
 from shapewright.program.syntax_nodes import (
@@ -57,6 +58,18 @@ def suggest_value(
         new = f"({text.written(value)}).detach()"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),))
         return
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and value.args:
+        owner, written = get_receiver(value), text.written(value.args[0])
+        if (
+            owner is not None
+            and text.written(owner) == name
+            and "turn" in (finding.message)
+        ):  # it is written in place
+            is_long = isinstance(value.args[0], ast.BinOp)
+            new = f"({written}).detach()" if is_long else f"{written}.detach()"
+            edit = Edit(text.span(value.args[0]), new)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+            return
     uses = [
         name_node
         for name_node in ast.walk(value if value is not None else statement)
