@@ -98,14 +98,14 @@ def _is_zero_before(text: SourceText, loop: ast.For, name: str) -> bool:
         before = [node for node in block if node.lineno < around.lineno]
         for node in reversed(before):
             if isinstance(node, ast.Assign) and name in collect_names(node, ast.Store):
-                return _gives_zero(node, name)
+                return _is_set_to_zero(node, name)
         if around is not loop and isinstance(around, ast.For):
             return False
         around = parent if isinstance(parent, ast.With) else None
     return False
 
 
-def _gives_zero(node: ast.Assign, name: str) -> bool:
+def _is_set_to_zero(node: ast.Assign, name: str) -> bool:
     """Return whether an assignment, of several names as well, sets a name to zero."""
     for target in node.targets:
         value: ast.expr | None = node.value

@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_quotient,
     suggest_named_argument,
     suggest_ranks,
+    suggest_scaled_deviation,
 )
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
@@ -93,6 +94,7 @@ from shapewright.findings.codes import (
     COUNT_NOT_READ,
     COUNT_NOT_RESET,
     COUNT_OVER_BATCHES,
+    DEVIATION_SHIFTED,
     EPOCH_NOT_SET,
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
@@ -169,6 +171,7 @@ def combine(*ways: Suggest) -> Suggest:
 
 TRAINING_WAYS: dict[str, Suggest] = {
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
+    DEVIATION_SHIFTED: suggest_scaled_deviation,
     FITTED_ANEW: suggest_fitted_scaler,
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: suggest_normalize,
