@@ -108,7 +108,7 @@ def _claim_gradients(engine: Engine, out: Any) -> None:
     tensors = [value for value in outputs if isinstance(value, torch.Tensor)]
     node = next((v.grad_fn for v in tensors if v.grad_fn is not None), None)
     if isinstance(node, BackwardCFunction):
-        node._sw_devices = [  # type: ignore[attr-defined]
+        node._sw_devices = [
             engine.info(value).meta.device if isinstance(value, torch.Tensor) else None
             for value in outputs
         ]

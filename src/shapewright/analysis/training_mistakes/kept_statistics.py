@@ -22,7 +22,7 @@ from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
 SUMS = frozenset({"+", "add", "+=", "add_", "__add__", "__radd__", "__iadd__"})
-SUMS |= {"-", "sub", "-=", "sub_", "subtract", "subtract_", "__sub__", "__isub__"}
+SUMS |= operators_with("subtracts") | {"-=", "sub_"}
 JOINS = operators_with("concatenates") | {"hstack", "vstack"}
 """Calls that make what was collected longer: `all = torch.cat((all, scores))`."""
 SCALES = operators_with("divides_elements") | {"*", "mul", "__mul__", "__rmul__"}

@@ -41,7 +41,7 @@ VARIANCE = re.compile(r"(^|_)(log)?(var|vars|variances?)(_|\d|$)", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class _Scale:
     """The factor of a scaler's way back, as written: ` * scaler.scale_`; empty if it is
     not known.
     """
@@ -61,7 +61,7 @@ def find_shifted_deviations(scene: RehearsalContext) -> Iterator[Finding]:
             and len(node.args) == 1
         ]
         for call in calls:
-            spread = find_spread(text, call, call.args[0])
+            spread = _find_spread(text, call, call.args[0])
             owner = get_receiver(call)
             if spread is None or owner is None:
                 continue
@@ -71,7 +71,7 @@ def find_shifted_deviations(scene: RehearsalContext) -> Iterator[Finding]:
                 for other in calls
                 if other is not call
                 and text.written(other.func) == text.written(call.func)
-                and find_spread(text, other, other.args[0]) is None
+                and _find_spread(text, other, other.args[0]) is None
             ]
             if scale is not None and others:
                 name, place = spread
@@ -85,7 +85,7 @@ def find_shifted_deviations(scene: RehearsalContext) -> Iterator[Finding]:
                 )
 
 
-def find_spread(
+def _find_spread(
     text: SourceText, call: ast.Call, value: ast.expr
 ) -> tuple[str, ast.expr] | None:
     """Return the name of a standard deviation that a value holds, in another form
@@ -106,7 +106,7 @@ def find_spread(
     if makers:
         maker = _strip(makers[-1])
         named = _is_spread(maker) or (
-            isinstance(maker, ast.Name) and find_spread(text, call, maker) is not None
+            isinstance(maker, ast.Name) and _find_spread(text, call, maker) is not None
         )
         return (name, makers[-1]) if named else None
     returned = any(
@@ -153,7 +153,7 @@ def _is_spread(value: ast.expr) -> bool:
     )
 
 
-def find_scale(text: SourceText, owner: ast.expr) -> Scale | None:
+def find_scale(text: SourceText, owner: ast.expr) -> _Scale | None:
     """Return how a scaler multiplies on its way back, if it adds an offset as well:
     those of scikit-learn, and the program's own; None for others.
     """
@@ -169,11 +169,11 @@ def find_scale(text: SourceText, owner: ast.expr) -> Scale | None:
             if "False" in (flags.get("with_mean"), flags.get("with_centering")):
                 return None
             sign = "*" if kind in MULTIPLYING else "/"
-            return Scale(f" {sign} {written}.scale_")
+            return _Scale(f" {sign} {written}.scale_")
         for name, function in text.functions(BACK):
             if name == f"{kind}.{BACK}":
                 factor = _find_factor(function)
-                return Scale(f" * {written}.{factor}") if factor else None
+                return _Scale(f" * {written}.{factor}") if factor else None
     return None
 
 

@@ -53,20 +53,16 @@ def suggest_mode(
             if method == "train" and loop is not None:
                 place = write_before(text, loop.body[0], new)
             yield Fix("fits", f"`{new}`", (place,))
-    if method == "eval" and isinstance(statement, ast.stmt):
-        yield from _suggest_both_modes(program, text, text.statement_of(node))
+    if method == "eval" and own is not None:
+        yield from _suggest_both_modes(program, text, *own)
 
 
 def _suggest_both_modes(
-    program: Program, text: SourceText, statement: ast.AST
+    program: Program, text: SourceText, first: ModuleCall, node: ast.Call
 ) -> Iterator[Fix]:
     """Suggest `model.eval()` where a model is evaluated and `model.train()` where it is
     trained, if it is trained again behind the evaluation.
     """
-    evaluated = _find_model_call(program, text, statement)
-    if evaluated is None:
-        return
-    first, node = evaluated
     calls, span = program.trace.calls, first.span
     later = next(
         (
@@ -116,16 +112,16 @@ def _write_mode(text: SourceText, call: ast.Call, new: str) -> Edit:
     function that is given the model, else before the loop over batches around the
     call, or before the statement.
     """
-    name = new.partition(".")[0]
-    function = text.around(call, *FUNCTIONS)
-    is_function = isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-    if is_function and name in [argument.arg for argument in function.args.args]:
-        first, *others = function.body
-        is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        return write_before(text, others[0] if is_text and others else first, new)
     outwards = list(text.outwards(call))
     loops = [outer for outer in outwards if isinstance(outer, ast.For)]
-    if len(loops) > 1 or (loops and is_function):
+    function = text.around(call, *FUNCTIONS)
+    if isinstance(function, ast.FunctionDef) and len(loops) < 2:
+        body = function.body
+        start = 1 if ast.get_docstring(function) is not None and body[1:] else 0
+        names = [argument.arg for argument in function.args.args]
+        if new.partition(".")[0] in names:
+            return write_before(text, body[start], new)
+    if len(loops) > 1 or (loops and function is not None):
         return write_before(text, loops[0], new)
     until = outwards.index(loops[0]) if loops else len(outwards)
     blocks = [outer for outer in outwards[:until] if isinstance(outer, ast.With)]
