@@ -32,8 +32,8 @@ DIVIDING = frozenset({"MinMaxScaler"})
 """Scalers of scikit-learn whose `scale_` a value was multiplied by."""
 SPREADS = frozenset({"std", "nanstd"})
 KEEPING = operators_with("regroups_dims") | operators_with("leaves_graph")
-KEEPING |= {"reshape", "numpy", "cpu", "detach", "view", "unsqueeze", "squeeze"}
-KEEPING |= {"array", "asarray", "flatten", "double", "float", "to"}
+KEEPING |= operators_with("keeps_elements") | operators_with("moves_dims")
+KEEPING |= operators_with("takes_program_data") | {"array", "to"}
 """Calls whose result has the numbers of what they are called on."""
 ROOTS = frozenset({"sqrt"})
 SPREAD = re.compile(r"(^|_)(std|stds|stdev|stddev|sigma|sigmas)(_|\d|$)", re.IGNORECASE)
