@@ -53,6 +53,9 @@ FREED = {
     "cut each time": "mean = 0.9 * mean.detach() + 0.1 * z.mean(0)",
     "a part of the loss":
         "mean = 0.9 * mean.detach() + 0.1 * z.mean(0)\nloss = loss + mean.sum()",
+    "weights that are updated by hand":
+        "with torch.no_grad():\n    head.weight += 0.1 * head.weight.detach()\n"
+        "    head.weight.sub_(0.1 * head.weight)",
     "begun anew": "mean = torch.zeros(4)\nfor row in z:\n    mean = mean + row",
 }  # fmt: skip
 

@@ -47,8 +47,10 @@ def find_kept_statistics(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         before = _find_earlier_sum(scene, op)
         if op.kind == "inplace":
-            key = op.span, op.inputs[0].tensor
-            before = written.get(key) if op.inputs[0].requires_grad else None
+            target = op.inputs[0]  # a leaf is a weight that is updated by hand
+            key = op.span, target.tensor
+            has_graph = target.requires_grad and not target.is_leaf
+            before = written.get(key) if has_graph else None
             written[key] = op
         between = range(before.index, op.index) if before is not None else range(0)
         if before is None or not any(turn.index in between for turn in passes):
