@@ -108,15 +108,15 @@ def _find_later_model(
     optimizer of the parameters of the first one, or None.
     """
     whole = scene.program.built.get(outside.model)
-    given = scene.program.call_at(optimizer)
+    stepping = scene.program.call_at(optimizer)
     built = scene.program.call_at(whole.span) if whole is not None else None
-    if given is None or built is None or given[0].file != built[0].file:
+    if stepping is None or built is None or stepping[0].file != built[0].file:
         return None
     text, call = built
     statement = text.statement_of(call)
-    names = collect_names(given[1])
-    own = text.around(call, *FUNCTIONS) is text.around(given[1], *FUNCTIONS)
-    if not isinstance(statement, ast.Assign) or statement.lineno < given[1].lineno:
+    names = collect_names(stepping[1])
+    own = text.around(call, *FUNCTIONS) is text.around(stepping[1], *FUNCTIONS)
+    if not isinstance(statement, ast.Assign) or statement.lineno < stepping[1].lineno:
         return None
     name = ast.unparse(statement.targets[0])
     return (name, text.span(call)) if own and name in names else None
