@@ -262,3 +262,40 @@ def test_the_lengths_of_a_ctc_loss_may_stay_on_the_cpu(tmp_path: Path) -> None:
 def test_the_targets_of_a_ctc_loss_may_not(tmp_path: Path) -> None:
     found = codes(tmp_path, CTC.format(device="cpu"), "cuda")
     assert found == [("mixed-devices", 1)]
+
+
+FUNCTION = """\
+import torch
+from torch import nn
+
+
+class Step(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        RESULT
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        (x,) = ctx.saved_tensors
+        assert all(gradient.is_cuda for gradient in gradients)
+        return sum(gradients) / (1 + x.abs()) + OTHER
+
+
+layer = nn.Linear(3, 3).cuda()
+out = Step.apply(layer(torch.randn(2, 3, device="cuda")))
+results = out if isinstance(out, tuple) else (out,)
+sum(result.sum() for result in results).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "result", ["return (x / 2).floor() * x", "return x * 2, x.relu()"]
+)
+def test_the_gradients_of_a_function_are_on_the_device_of_its_results(
+    tmp_path: Path, result: str
+) -> None:
+    text = FUNCTION.replace("RESULT", result)
+    assert codes(tmp_path, text.replace("OTHER", "1"), "cuda") == []
+    found = codes(tmp_path, text.replace("OTHER", "torch.ones(2, 3)"), "cuda")
+    assert found == [("mixed-devices", 1)]

@@ -196,3 +196,59 @@ def test_only_the_layers_of_the_model_are_named(
         if each.code == "evaluated-in-training-mode"
     )
     assert finding.message == f"`Net` is evaluated in training mode: {words}"
+
+
+IN_FUNCTIONS = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    data = TensorDataset(torch.randn(70, 6), torch.randint(3, (70,)))
+    loader, held = DataLoader(data, 16, shuffle=True), DataLoader(data, 32)
+    criterion = nn.CrossEntropyLoss()
+
+
+    def train(net):
+        {mode}
+        for inputs, labels in loader:
+            optimizer.zero_grad()
+            criterion(net(inputs), labels).backward()
+            optimizer.step()
+
+
+    def validate(model):
+        right = 0
+        with torch.no_grad():
+            for inputs, labels in held:
+                {use}
+        return right
+
+
+    net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(3):
+        train(net)
+        print(validate(net))
+    """
+BOTH = "`model.eval()` before this, `net.train()` before the training"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "right += (model(inputs).argmax(1) == labels).sum().item()",
+        "out = model(inputs); right += (out.argmax(1) == labels).sum().item()",
+    ],
+)
+@pytest.mark.parametrize(
+    ("mode", "fixes"), [("pass", [BOTH]), ("net.train()", ["`model.eval()`"])]
+)
+def test_both_modes_are_set_where_neither_is(
+    tmp_path: Path, use: str, mode: str, fixes: list[str]
+) -> None:
+    report = rehearsed(tmp_path, IN_FUNCTIONS.format(use=use, mode=mode))
+    (finding,) = report.findings
+    assert finding.code == "evaluated-in-training-mode"
+    assert [fix.message for fix in finding.fixes] == fixes
+    if fixes == [BOTH]:
+        assert [edit.span.line for edit in finding.fixes[0].edits] == [19, 11]

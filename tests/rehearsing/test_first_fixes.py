@@ -58,6 +58,35 @@ CASES = {
         "graph-freed",
         "`reset_net(net)` first in the loop",
     ),
+    "a state of several steps": (
+        """
+        class Node(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.v = None
+
+            def forward(self, x):
+                if self.v is None:
+                    self.v = torch.zeros_like(x)
+                self.v = 0.9 * self.v + x
+                return torch.tanh(self.v)
+
+        def reset(net):
+            for part in net.modules():
+                if isinstance(part, Node):
+                    part.v = None
+
+        net = nn.Sequential(nn.Linear(4, 4), Node(), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            x = torch.randn(8, 4)
+            optimizer.zero_grad()
+            torch.stack([net(x) for _ in range(5)]).mean().backward()
+            optimizer.step()
+        """,
+        "graph-freed",
+        "`reset(net)` first in the loop",
+    ),
     "a slice for an optimizer": (
         """
         table = nn.Embedding(12, 4)

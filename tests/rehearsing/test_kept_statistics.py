@@ -42,6 +42,9 @@ KEPT = {
     "an attribute": ("statistics.add(z)", "self.total"),
     "an average": ("mean = 0.9 * mean + 0.1 * z.mean(0)", "mean"),
     "in place": ("mean += z.mean(0)", "mean"),
+    "a method in place": ("mean.add_(z.mean(0))", "mean"),
+    "subtracted in place": ("mean.sub_(z.mean(0) * 0.1)", "mean"),
+    "a difference": ("mean = mean - z.mean(0)", "mean"),
 }
 FREED = {
     "detached": "statistics.add(z.detach())",
@@ -50,6 +53,9 @@ FREED = {
     "cut each time": "mean = 0.9 * mean.detach() + 0.1 * z.mean(0)",
     "a part of the loss":
         "mean = 0.9 * mean.detach() + 0.1 * z.mean(0)\nloss = loss + mean.sum()",
+    "weights that are updated by hand":
+        "with torch.no_grad():\n    head.weight += 0.1 * head.weight.detach()\n"
+        "    head.weight.sub_(0.1 * head.weight)",
     "begun anew": "mean = torch.zeros(4)\nfor row in z:\n    mean = mean + row",
 }  # fmt: skip
 

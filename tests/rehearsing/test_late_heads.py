@@ -144,3 +144,45 @@ def test_the_plain_list_of_layers_is_named(name: str, tmp_path: Path) -> None:
     assert at in [related.span.line for related in finding.related]
     assert "nn.Module" in finding.fixes[0].message
     assert finding.fixes[0].checked
+
+
+AGAIN = """
+model = Net()
+print(model(torch.randn(4, 6)).shape)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train(x, y):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+
+
+{again}
+for _ in range(3):
+    train(torch.randn(4, 6), torch.tensor([0, 1, 2, 1]))
+"""
+
+
+def test_a_model_that_is_built_again_behind_its_optimizer(tmp_path: Path) -> None:
+    text = HEAD + AGAIN.format(again="model = Net()")
+    report = rehearsed(tmp_path, text)
+    finding = next(f for f in report.findings if f.code == "not-in-optimizer")
+    assert finding.message.endswith("`model` is built again behind the optimizer")
+    line = text[: text.rindex("model = Net()")].count("\n") + 1
+    assert finding.related[0].span.line == line
+    assert len(finding.fixes[0].edits) == 2
+    assert f"after line {line}" in finding.fixes[0].message
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "other = Net()",
+        "model = Net()\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)",
+    ],
+)
+def test_other_models_behind_an_optimizer_are_right(tmp_path: Path, again: str) -> None:
+    report = rehearsed(tmp_path, HEAD + AGAIN.format(again=again))
+    assert "not-in-optimizer" not in [f.code for f in report.findings]

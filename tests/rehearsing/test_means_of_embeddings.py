@@ -71,3 +71,59 @@ def test_other_means_are_quiet(name: str, tmp_path: Path) -> None:
     first, mean = RIGHT[name]
     report = rehearsed(tmp_path, SCRIPT.format(first=first, mean=mean))
     assert "padded-mean" not in [finding.code for finding in report.findings]
+
+
+UNPACKED = """\
+packed = pack_padded_sequence(states, lengths, enforce_sorted=False{first})
+        states, sizes = pad_packed_sequence(self.rnn(packed)[0]{first})
+        """
+MEANS = {
+    "batch first": (
+        FIRST,
+        "mean = states.mean(dim=1)",
+        "`states.sum(dim=1) / sizes.unsqueeze(1).to(states.device)`",
+    ),
+    "time first": (
+        "",
+        "mean = torch.mean(states, 0)",
+        "`states.sum(dim=0) / sizes.unsqueeze(1).to(states.device)`",
+    ),
+    "behind dropout": (FIRST, "mean = torch.dropout(states, 0.1, True).mean(1)", ""),
+}
+OTHER_MEANS = {
+    "divided by the lengths": (
+        FIRST, "mean = states.sum(dim=1) / sizes.unsqueeze(1)"
+    ),
+    "masked": (
+        FIRST,
+        "kept = (ids != 0).unsqueeze(-1); mean = (states * kept).sum(1) / kept.sum(1)",
+    ),
+    "multiplied again": (
+        FIRST, "mean = states.mean(1) * states.size(1) / sizes.unsqueeze(1)"
+    ),
+    "over the features": (FIRST, "mean = states - states.mean(2, keepdim=True)"),
+    "the greatest": (FIRST, "mean = states.amax(1)"),
+}  # fmt: skip
+
+
+def _write_unpacked(first: str, mean: str) -> str:
+    """A script that packs its sequences, and means what is unpacked."""
+    imported = "pack_padded_sequence, pad_packed_sequence, pad_sequence"
+    script = SCRIPT.format(first=first, mean=UNPACKED.format(first=first) + mean)
+    script = script.replace("import pad_sequence", f"import {imported}")
+    return script.replace("nn.GRU(6, 6)", f"nn.GRU(6, 6{first})")
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_mean_of_unpacked_steps_is_found(name: str, tmp_path: Path) -> None:
+    first, mean, fix = MEANS[name]
+    report = rehearsed(tmp_path, _write_unpacked(first, mean))
+    (finding,) = report.findings
+    assert finding.code == "padded-mean"
+    assert [each.message for each in finding.fixes] == [fix] * bool(fix)
+
+
+@pytest.mark.parametrize("name", OTHER_MEANS)
+def test_other_means_of_unpacked_steps_are_quiet(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, _write_unpacked(*OTHER_MEANS[name]))
+    assert not report.findings

@@ -147,3 +147,48 @@ def test_one_model_with_two_names_is_found(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_copies_and_one_model_on_purpose_are_right(name: str, tmp_path: Path) -> None:
     assert _findings(tmp_path, *RIGHT[name]) == []
+
+
+OWN = {
+    "its own state": (
+        "target = Net()\ntarget.load_state_dict(net.state_dict())",
+        "target.load_state_dict(target.state_dict())",
+        "`net.state_dict()`",
+    ),
+    "its own parameters": (
+        "target = copy.deepcopy(net).eval()",
+        SOFT.replace("net.parameters()", "target.parameters()"),
+        "`net.parameters()`",
+    ),
+    "now and then": (
+        "target = copy.deepcopy(net)",
+        "if step % 3 == 0:\n    target.load_state_dict(target.state_dict())",
+        "`net.state_dict()`",
+    ),
+}
+NO_COPY = {
+    "one model": ("target = Net()", "net.load_state_dict(net.state_dict())"),
+    "a model without an origin": (
+        "target = Net()", "target.load_state_dict(target.state_dict())"
+    ),
+    "a norm of its own": (
+        "target = copy.deepcopy(net)",
+        "far = sum((p * q).sum() for p, q in zip(target.parameters(), "
+        "target.parameters()))",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_copy_that_gets_its_own_weights_is_found(name: str, tmp_path: Path) -> None:
+    build, update, fix = OWN[name]
+    pad = "\n".join("    " + line for line in update.strip().split("\n"))
+    report = rehearsed(tmp_path, SCRIPT.replace("BUILD", build).replace("UPDATE", pad))
+    (finding,) = report.findings
+    assert finding.code == "model-not-copied"
+    assert [each.message for each in finding.fixes] == [fix]
+
+
+@pytest.mark.parametrize("name", NO_COPY)
+def test_a_state_that_is_loaded_again_is_right(name: str, tmp_path: Path) -> None:
+    assert _findings(tmp_path, *NO_COPY[name]) == []

@@ -37,7 +37,7 @@ CODES = (
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
     "floored-factor",
     "filtered-index",
-    "order-as-rank",
+    "order-as-rank", "deviation-shifted",
 )  # fmt: skip
 
 RAISES = {

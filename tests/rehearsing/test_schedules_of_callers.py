@@ -98,3 +98,34 @@ def test_a_step_of_each_epoch_is_quiet(tmp_path: Path) -> None:
     text = ARGUMENT.replace("        scheduler.step()\n", "    scheduler.step()\n")
     report = rehearsed(tmp_path, text)
     assert "scheduler-unit" not in [f.code for f in report.findings]
+
+
+EARLY = HEAD + f"""
+def train(loader, model, optimizer):
+    for x, y in loader:
+{STEP}
+
+for epoch in range(6):
+    model.train()
+    PLACE
+"""
+INSIDE = f"schedule.step()\n    for x, y in loader:\n{STEP}"
+EARLY_STEPS = {
+    "before the loop over batches": (INSIDE, "behind the loop of `optimizer.step()`"),
+    "before a call": (
+        "schedule.step()\n    train(loader, model, optimizer)",
+        "after `train(loader, model, optimizer)`",
+    ),
+    "for each batch": (
+        f"for x, y in loader:\n        schedule.step()\n{STEP}",
+        "after `optimizer.step()`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EARLY_STEPS)
+def test_an_early_step_keeps_its_unit(tmp_path: Path, name: str) -> None:
+    body, words = EARLY_STEPS[name]
+    report = rehearsed(tmp_path, EARLY.replace("PLACE", body))
+    finding = next(f for f in report.findings if f.code == "scheduler-order")
+    assert [fix.message for fix in finding.fixes] == [f"`schedule.step()` {words}"]

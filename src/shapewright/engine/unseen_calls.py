@@ -63,6 +63,7 @@ def watch_apply(engine: Engine) -> Iterator[None]:
         out = called(*ready, **kwargs)
         with torch._C.DisableTorchFunction():
             nests.visit_tensors(out, lambda value: _refresh_info(engine, value))
+            _claim_gradients(engine, out)
         return out
 
     kind.apply = copy_attributes(classmethod(apply), original)  # type: ignore[assignment]
@@ -97,6 +98,32 @@ def _refresh_info(engine: Engine, value: torch.Tensor) -> None:
     name = value.grad_fn.name() if value.grad_fn is not None else None
     meta = intern_meta(engine.memo.metas, value, info.meta.device, True)
     engine.retell(value, Info(meta, info.storage, info.kind, name, info.number))
+
+
+def _claim_gradients(engine: Engine, out: Any) -> None:
+    """Keep, at the node of a custom function, the devices that the results claim: the
+    gradients that its `backward` gets are there.
+    """
+    outputs = out if isinstance(out, tuple) else (out,)
+    tensors = [value for value in outputs if isinstance(value, torch.Tensor)]
+    node = next((v.grad_fn for v in tensors if v.grad_fn is not None), None)
+    if isinstance(node, BackwardCFunction):
+        node._sw_devices = [
+            engine.info(value).meta.device if isinstance(value, torch.Tensor) else None
+            for value in outputs
+        ]
+
+
+def _adopt_gradients(engine: Engine, node: Any, gradients: tuple[Any, ...]) -> None:
+    """Let the gradients of a custom function's results claim the devices of these."""
+    devices = getattr(node, "_sw_devices", ())
+    for gradient, device in zip(gradients, devices, strict=False):
+        claims = isinstance(gradient, torch.Tensor) and device not in (
+            None,
+            engine.home,
+        )
+        if claims and not engine.known(gradient):
+            engine.adopt(gradient, device)
 
 
 ENTRIES = (
@@ -370,6 +397,9 @@ def watch_backward(engine: Engine) -> Iterator[None]:
     def applied(self: Any, *args: Any) -> Any:
         if getattr(self._forward_cls, "of_ours", False):
             return apply(self, *args)
+        if get_ident() in engine.threads:
+            with torch._C.DisableTorchFunction():
+                _adopt_gradients(engine, self, args)
         return wrap_in_mode(engine, apply)(self, *args)
 
     def started(self: Any, pack_hook: Any, unpack_hook: Any) -> None:

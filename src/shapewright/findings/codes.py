@@ -795,6 +795,9 @@ TERMINAL_IGNORED = _mistake("terminal-ignored",
 FITTED_ANEW = _mistake("fitted-anew",
     "a scaler that is fitted on the data for training, and on the test data again",
     "`scaler.transform(x_test)`")
+DEVIATION_SHIFTED = _mistake("deviation-shifted",
+    "a standard deviation that a scaler transforms back: the mean is added to it",
+    "`std * scaler.scale_`")
 UNEQUAL_TRANSFORMS = _mistake("unequal-transforms",
     "transforms for training and for evaluation of which one lacks `Normalize`",
     "the same `Normalize` at the end of both")

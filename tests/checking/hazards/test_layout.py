@@ -13,7 +13,23 @@ pe = torch.zeros(50, 1, 8)
 self.register_buffer("pe", pe)
 """
 
+CONV = "self.conv = nn.Conv2d(3, 6, 3)\n"
 TRUE = {
+    "layout: the channels of maps": (
+        CONV + "self.rnn = nn.LSTM(36, 8)\nself.out = nn.Linear(48, 2)",
+        """x:
+        maps = torch.relu(self.conv(x)).flatten(2)
+        out, _ = self.rnn(maps)  # here
+        return self.out(out.reshape(x.size(0), -1))""",
+        "torch.randn(5, 3, 8, 8)",
+    ),
+    "layout: the channels of signals": (
+        "self.conv = nn.Conv1d(3, 6, 3)\nself.rnn = nn.GRU(6, 8)",
+        """x:
+        out, _ = self.rnn(torch.relu(self.conv(x)))  # here
+        return out.flatten(1)""",
+        "torch.randn(5, 3, 8)",
+    ),
     "layout: the last step of dim 1": (
         "self.rnn = nn.LSTM(6, 8)",
         """x:
@@ -113,6 +129,36 @@ TRUE = {
 }
 
 LEGAL = {
+    "columns of maps as steps": (
+        CONV + "self.rnn = nn.LSTM(36, 8)",
+        """x:
+        maps = self.conv(x).flatten(1, 2)
+        out, _ = self.rnn(maps.permute(2, 0, 1))
+        return out[-1]""",
+        "torch.randn(5, 3, 8, 8)",
+    ),
+    "frames of several clips": (
+        CONV + "self.rnn = nn.LSTM(216, 8)",
+        """x:
+        maps = self.conv(x.flatten(0, 1))
+        out, _ = self.rnn(maps.view(x.size(0), x.size(1), -1))
+        return out[-1]""",
+        "torch.randn(7, 5, 3, 8, 8)",
+    ),
+    "frames of one clip": (
+        CONV + "self.rnn = nn.LSTM(216, 8)",
+        """x:
+        out, _ = self.rnn(self.conv(x).flatten(1).unsqueeze(1))
+        return out[-1]""",
+        "torch.randn(7, 3, 8, 8)",
+    ),
+    "channels as steps": (
+        CONV + "self.rnn = nn.LSTM(36, 8, batch_first=True)",
+        """x:
+        out, _ = self.rnn(self.conv(x).flatten(2))
+        return out[:, -1]""",
+        "torch.randn(5, 3, 8, 8)",
+    ),
     "time first": (
         "self.rnn = nn.LSTM(6, 8)",
         """x:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checking.hazards import program, warned
+from checking.hazards import found, program, warned
 
 EMBED = """\
 self.emb = nn.Embedding(20, 8)
@@ -113,3 +113,19 @@ def test_true(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", LEGAL)
 def test_legal(tmp_path: Path, name: str) -> None:
     assert warned(tmp_path, program(EMBED, LEGAL[name], IDS)) == []
+
+
+TURNED = {
+    "padding along the queries": "`(ids == 0)[:, None, None, :]`",
+    "padding along the queries, then scaled": "`(ids != 0).unsqueeze(1).unsqueeze(2)`",
+    "padding along the queries of the fused call": "`(ids != 0)[:, None, None, :]`",
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_the_mask_is_turned_where_it_gets_its_dims(tmp_path: Path, name: str) -> None:
+    body, fix = TRUE[name], TURNED[name]
+    (finding,) = found(tmp_path, program(EMBED, body, IDS))
+    assert [each.message for each in finding.fixes] == [fix]
+    line = finding.related[-1].span.line
+    assert fix[1:11] in program(EMBED, body, IDS).splitlines()[line - 1]

@@ -13,12 +13,17 @@ from shapewright.analysis.autograd_errors.custom_functions import (
     RETURNED,
     find_wrong_gradient,
 )
-from shapewright.analysis.autograd_errors.history import History, is_graph_kept
+from shapewright.analysis.autograd_errors.history import (
+    History,
+    find_later_user,
+    is_graph_kept,
+)
 from shapewright.analysis.autograd_errors.lost_graphs import find_cut, find_freezing
 from shapewright.analysis.autograd_errors.names import (
     find_carried_names,
     find_name,
     find_name_of,
+    find_uncalled_reset,
     get_name_of_loss,
     is_before_loop,
     iter_assigned_names,
@@ -171,7 +176,8 @@ def _describe_freed(
         carried = _strip_quotes(name)
     name = f"`{carried[0]}`" if carried else name
     maker_place = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
-    used = _make_place(edge.user, f"{name} is used again here")
+    user = find_later_user(history, edge, graph, first)
+    used = _make_place(user, f"{name} is used again here")
     freed = _make_place(first, "its graph is freed here")
     kind = "two-losses"
     if again and is_before_loop(history, edge.maker, failing):
@@ -184,6 +190,7 @@ def _describe_freed(
         kind = "carried" if again else "two-losses"
         explanation = f"{name} carries the graph of the previous iteration, which"
         explanation += f" {_quote(program, first)} freed"
+    unreached = find_uncalled_reset(history, failing, carried) if again else None
     if kind == "two-losses":
         other = get_name_of_loss(program, first)
         explanation = f"{loss} and {other} share the graph of {name}, which"
@@ -196,7 +203,7 @@ def _describe_freed(
     return Cause(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
         first, carried or _strip_quotes(name),
-        tuple(_drop_repeated([maker_place, used, freed])),
+        tuple(_drop_repeated([maker_place, used, freed, unreached])),
     )  # fmt: skip
 
 

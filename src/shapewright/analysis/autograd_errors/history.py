@@ -136,3 +136,21 @@ def find_common_frames(first_op: Op, second_op: Op) -> Iterator[tuple[str, Span,
             if (mine.function, mine.span.file) == (frame.function, frame.span.file):
                 yield frame.function, mine.span, frame.span
                 break
+
+
+def find_later_user(
+    history: History, edge: Edge, graph: dict[int, Op], first: Op
+) -> Op:
+    """Return the call behind a backward pass through which a later graph reaches one
+    that the pass freed: what used the tensor itself may stand before the pass.
+    """
+    if edge.user.index > first.index:
+        return edge.user
+    reached = {edge.user.index}
+    for index in sorted(graph):
+        makers = [history.find_maker(fact, index) for fact in graph[index].inputs]
+        if any(maker is not None and maker.index in reached for maker in makers):
+            if index > first.index:
+                return graph[index]
+            reached.add(index)
+    return edge.user

@@ -15,9 +15,14 @@ from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
     find_tensor_names,
 )
+from shapewright.findings.finding import Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 
@@ -203,3 +208,49 @@ def iter_uses(
         for fact, place in zip(op.inputs, places, strict=False):
             if fact.tensor == edge.fact.tensor and place is not None:
                 yield text_and_node[0], place[0], op.span
+
+
+def find_resetting(text: SourceText, attribute: str) -> list[ast.FunctionDef]:
+    """Return the functions that give a state its first value: those of such a name
+    that assign the attribute, and those that call them.
+    """
+    functions = [
+        function
+        for function in text.nodes
+        if isinstance(function, ast.FunctionDef) and "reset" in function.name.lower()
+    ]
+    setting = [
+        function
+        for function in functions
+        if any(
+            isinstance(target, ast.Attribute) and target.attr == attribute
+            for target, _ in iter_assignments(function)
+        )
+    ]
+    names = {function.name for function in setting}
+    return setting + [
+        function
+        for function in functions
+        if function not in setting
+        and any(get_called_name(node) in names for node in ast.walk(function))
+    ]
+
+
+def find_uncalled_reset(
+    history: History, failing: Op, names: tuple[str, ...]
+) -> Related | None:
+    """Return the function that gives a carried state its first value, where the loop
+    around a backward pass does not call it.
+    """
+    where = history.find_text(failing.span)
+    if where is None or not names or not names[0].startswith("self."):
+        return None
+    text, statement = where
+    loop = text.around(statement, ast.For, ast.While)
+    functions = find_resetting(text, names[0].partition(".")[2])
+    called = {get_called_name(node) for node in ast.walk(loop)} if loop else set()
+    if loop is None or not functions or called & {f.name for f in functions}:
+        return None
+    function = functions[-1]
+    words = f"`{function.name}` sets it anew, and this loop does not call it"
+    return Related(text.span(function), words)

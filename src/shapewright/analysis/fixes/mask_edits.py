@@ -22,6 +22,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
@@ -241,6 +242,33 @@ def _find_joined_tokens(
     return None
 
 
+def _suggest_turned_mask(program: Program, span: Span | None) -> Iterator[Fix]:
+    """Suggest a mask along the keys for one along the queries, where it gets its dims:
+    `unsqueeze(2)` for `unsqueeze(3)`, `[:, None, None, :]` for `[:, None, :, None]`.
+    """
+    where, op = program.node(span), program.op_at(span)
+    if where is None or op is None or not op.outputs:
+        return
+    text, node = where
+    last = len(op.outputs[0].shape) - 1
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        items = [text.written(item) for item in node.slice.elts]
+        if items[-2:] == [":", "None"]:
+            new = ", ".join([*items[:-2], "None", ":"])
+            owner, value = text.written(node.value), node.value
+            is_plain = isinstance(value, ast.Name | ast.Attribute | ast.Call)
+            shown = f"{owner}[{new}]" if is_plain else f"({owner})[{new}]"
+            edit = Edit(text.span(node.slice), new)
+            yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+    elif isinstance(node, ast.Call) and get_called_name(node) == "unsqueeze":
+        dim = node.args[-1] if node.args else None
+        places = {str(last): str(last - 1), "-1": "-2"}
+        new = places.get(text.written(dim), "") if dim is not None else ""
+        if new and dim is not None:
+            shown = text.written(node)[: -len(text.written(dim)) - 1] + f"{new})"
+            yield Fix("fits", f"`{join_lines(shown)}`", (Edit(text.span(dim), new),))
+
+
 def suggest_mask_changes(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -257,6 +285,10 @@ def suggest_mask_changes(
     if "no mask hides the future" in finding.message:
         if isinstance(node, ast.Call):
             yield from _suggest_causal_mask(program, finding, text, node)
+        return
+    if "it lies along the queries" in finding.message:
+        for related in finding.related[-1:]:
+            yield from _suggest_turned_mask(program, related.span)
         return
     if "true where the words are" in finding.message:
         new = _write_opposite(text, node)

@@ -117,6 +117,8 @@ def suggest_later_statement(
     names: list[str] = _list_targets(text, built)
     moved: list[ast.stmt] = [built]
     for statement in block[first + 1 : end]:
+        if isinstance(statement, FUNCTIONS):
+            continue  # it reads them when it is called
         if _is_reading(text, statement, names):
             moved.append(statement)
             names += _list_targets(text, statement)

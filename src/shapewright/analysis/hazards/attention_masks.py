@@ -24,7 +24,7 @@ from shapewright.analysis.provenance.layer_axes import find_softmax_dim
 from shapewright.findings.codes import MASK_AXIS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 HIDING = operators_with("fills_by_mask")
 
@@ -277,7 +277,7 @@ def _report_constant_mask(
         f"the mask {name} {format_shape(fact)} has size 1 along the {get_length(keys)}"
         " keys, so it hides all or none of them: it lies along the queries"
     )
-    maker = scene.program.producers.get(fact.tensor)
+    maker = _find_shaping(scene, fact)
     return scene.finding(
         MASK_AXIS,
         call.op,
@@ -285,6 +285,22 @@ def _report_constant_mask(
         (user.op, f"the softmax runs along dim {back}, where the mask has size 1"),
         (maker if maker is not call.op else None, "the mask was made here"),
     )
+
+
+def _find_shaping(scene: HazardContext, fact: Fact) -> Op | None:
+    """Return the call that gave a mask its dims: what only compares, inverts or casts
+    it afterwards is passed over.
+    """
+    maker = scene.program.producers.get(fact.tensor)
+    while maker is not None and len(maker.inputs) == 1:
+        before = maker.inputs[0]
+        if before.shape != fact.shape or maker.span is None:
+            break
+        earlier = scene.program.producers.get(before.tensor)
+        if earlier is None:
+            break
+        maker = earlier
+    return maker
 
 
 def _report_reversed_mask(

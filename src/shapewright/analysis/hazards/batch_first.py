@@ -17,6 +17,7 @@ from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import (
+    CONVOLUTIONS,
     STATISTICS,
     find_reduced_dims,
     find_softmax_dim,
@@ -102,6 +103,10 @@ def _find_evidence(scene: HazardContext, claim: Claim) -> tuple[Finding, object]
         if _has_loaded_samples(scene, claim):
             why = "dim 0 holds the samples of a loader's batch"
             return _report_layer(scene, claim, None, why)
+        maps = _find_samples_of_maps(scene, claim)
+        if maps is not None:
+            why = f"dim 0 holds the samples of {scene.operation(maps)}"
+            return _report_layer(scene, claim, maps, f"{why}, and dim 1 its channels")
         line = _find_unpacking(scene, claim)
         if line:
             return _report_layer(scene, claim, None, f"the text says `{line}`")
@@ -141,6 +146,24 @@ def _has_loaded_samples(scene: HazardContext, claim: Claim) -> bool:
     is_other = batch.data and claim.axis.size != dims[0][0].size
     is_loaded = any(axis is time for axis in loaded)
     return is_other and is_loaded and all(axis is not batch for axis in loaded)
+
+
+def _find_samples_of_maps(scene: HazardContext, claim: Claim) -> Op | None:
+    """Return the convolution whose samples a layer takes for time, where it takes the
+    channels that the convolution computed for the batch, or None.
+    """
+    time = claim.call.dims[0][0]
+    if len(time) != 1 or time[0].kind == "parts" or time[0].size < 2:
+        return None
+    if claim.axis.kind != "feature":
+        return None
+    for other in reversed(scene.claims):
+        is_map = other.role == "batch" and other.call.name in CONVOLUTIONS
+        earlier = other.call.op.index < claim.call.op.index
+        if is_map and earlier and other.axis is time[0]:
+            channels = scene.flow.of(other.call.op.outputs[0])[1]
+            return other.call.op if channels == (claim.axis,) else None
+    return None
 
 
 def _iter_later_uses(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:

@@ -84,7 +84,10 @@ def _find_mean_of_rows(scene: HazardContext, call: OperatorCall) -> Finding | No
     rows = history.rows
     if rows is None or history.reads_padding or history.masked is not None:
         return None
-    if history.unpacked is not None or not history.is_of_steps:
+    if not history.is_of_steps:
+        return None
+    unpacked = history.unpacked
+    if unpacked is not None and not _is_unpacked_near(scene, call, unpacked):
         return None
     count = sum(length < max(rows.lengths) for length in rows.lengths)
     name = scene.names(call.op)[0].rsplit(" (", 1)[0]
@@ -94,7 +97,21 @@ def _find_mean_of_rows(scene: HazardContext, call: OperatorCall) -> Finding | No
         " sequences"
     )
     why = "the shorter ones are filled up behind their end here"
-    return scene.finding(PADDED_MEAN, call.op, message, (history.padding, why))
+    places = [(history.padding, why)]
+    if unpacked is not None:
+        places = [(unpacked, "the shorter ones are filled up again here")]
+    return scene.finding(PADDED_MEAN, call.op, message, *places)
+
+
+def _is_unpacked_near(scene: HazardContext, call: OperatorCall, unpacked: Op) -> bool:
+    """Return whether a mean reads what an unpacking returns, and nothing multiplies it
+    by the number of all steps.
+    """
+    users = scene.users.get(call.op.outputs[0].tensor, ())
+    if any(user.name in SCALING for user in users):
+        return False
+    makers = iter_first_makers(scene.program, call.op.inputs[0], NEAREST)
+    return any(op is unpacked for op in makers)
 
 
 def _find_states(scene: HazardContext, call: OperatorCall) -> Fact | None:

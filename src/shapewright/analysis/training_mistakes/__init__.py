@@ -52,6 +52,9 @@ from shapewright.analysis.training_mistakes import preparations as preparations
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import same_branches as same_branches
 from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
+from shapewright.analysis.training_mistakes import (
+    scaled_deviations as scaled_deviations,
+)
 from shapewright.analysis.training_mistakes import schedules as schedules
 from shapewright.analysis.training_mistakes import (
     shared_data_sets as shared_data_sets,

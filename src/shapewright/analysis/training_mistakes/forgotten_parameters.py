@@ -28,6 +28,7 @@ from shapewright.findings.finding import Finding
 from shapewright.program.parameter_lists import iter_parameter_lists
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import FUNCTIONS, collect_names
 from shapewright.record.report import Optimized, Outside
 
 
@@ -67,6 +68,10 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
                 message += f"; `{name}` is a plain {kind}, which registers no modules"
                 module = "ModuleDict" if kind == "dict" else "ModuleList"
                 related.append((text.span(listed), f"`nn.{module}` registers them"))
+        again = _find_later_model(scene, outside, places[0] if places else None)
+        if again is not None:
+            message += f"; `{again[0]}` is built again behind the optimizer"
+            related = [(again[1], "another model gets this name here")]
         if strangers:
             count = strangers[0].strangers
             related.append(
@@ -94,6 +99,27 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             *related,
             severity="note" if most and not outside.as_made else "warning",
         )
+
+
+def _find_later_model(
+    scene: RehearsalContext, outside: Outside, optimizer: Span | None
+) -> tuple[str, Span] | None:
+    """Return the name, and the place, by which a model is built once more behind an
+    optimizer of the parameters of the first one, or None.
+    """
+    whole = scene.program.built.get(outside.model)
+    stepping = scene.program.call_at(optimizer)
+    built = scene.program.call_at(whole.span) if whole is not None else None
+    if stepping is None or built is None or stepping[0].file != built[0].file:
+        return None
+    text, call = built
+    statement = text.statement_of(call)
+    names = collect_names(stepping[1])
+    own = text.around(call, *FUNCTIONS) is text.around(stepping[1], *FUNCTIONS)
+    if not isinstance(statement, ast.Assign) or statement.lineno < stepping[1].lineno:
+        return None
+    name = ast.unparse(statement.targets[0])
+    return (name, text.span(call)) if own and name in names else None
 
 
 def _find_built(scene: RehearsalContext, outside: Outside) -> Span | None:

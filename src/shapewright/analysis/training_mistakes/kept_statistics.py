@@ -17,9 +17,12 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import GRAPH_KEPT
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import get_receiver
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
 SUMS = frozenset({"+", "add", "+=", "add_", "__add__", "__radd__", "__iadd__"})
+SUMS |= operators_with("subtracts") | {"-=", "sub_"}
 JOINS = operators_with("concatenates") | {"hstack", "vstack"}
 """Calls that make what was collected longer: `all = torch.cat((all, scores))`."""
 SCALES = operators_with("divides_elements") | {"*", "mul", "__mul__", "__rmul__"}
@@ -44,8 +47,10 @@ def find_kept_statistics(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         before = _find_earlier_sum(scene, op)
         if op.kind == "inplace":
-            key = op.span, op.inputs[0].tensor
-            before = written.get(key) if op.inputs[0].requires_grad else None
+            target = op.inputs[0]  # a leaf is a weight that is updated by hand
+            key = op.span, target.tensor
+            has_graph = target.requires_grad and not target.is_leaf
+            before = written.get(key) if has_graph else None
             written[key] = op
         between = range(before.index, op.index) if before is not None else range(0)
         if before is None or not any(turn.index in between for turn in passes):
@@ -96,12 +101,18 @@ def _is_differentiated(scene: RehearsalContext, op: Op, passes: list[Op]) -> boo
     for later in scene.program.trace.ops:
         is_sum = later.span == op.span
         if is_sum or any(fact.tensor in follows for fact in later.inputs):
-            follows |= {out.tensor for out in later.outputs if out.requires_grad}
+            outs = [out for out in later.outputs if out.requires_grad]
+            follows |= {out.tensor for out in outs if not out.is_leaf}
     return bool(starts & follows)
 
 
 def _get_target(statement: ast.stmt) -> ast.expr | None:
-    """Return what a statement keeps a sum as: an attribute or an item, or a name."""
+    """Return what a statement keeps a sum as: an attribute or an item, or a name; of
+    `total.add_(x)` the tensor that is written to.
+    """
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        is_write = get_called_name(statement.value).endswith("_")
+        return get_receiver(statement.value) if is_write else None
     if isinstance(statement, ast.AugAssign):
         return statement.target
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:

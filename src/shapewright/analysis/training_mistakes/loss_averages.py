@@ -60,7 +60,7 @@ def _find_sample_division(
         total, added, is_list = get_addition(node)
         if not total or added is None:
             continue
-        if _find_mean(scene, text, loop.node, added) is None:
+        if find_mean(scene, text, loop.node, added) is None:
             continue
         for place, divided, divisor in iter_divisions(text, loop.node):
             if is_list:
@@ -86,7 +86,7 @@ def _find_sample_meter(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Fin
     text = loop.text
     for call in iter_meter_calls(text, loop.node):
         meter = call.meter
-        if meter.is_weighted or _find_mean(scene, text, loop.node, call.value) is None:
+        if meter.is_weighted or find_mean(scene, text, loop.node, call.value) is None:
             continue
         if call.divisor is not None:
             by_samples = is_sample_count(
@@ -121,7 +121,7 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
     return bool(firsts) and set(firsts) == {"1"}
 
 
-def _find_mean(
+def find_mean(
     scene: RehearsalContext, text: SourceText, loop: ast.For, value: ast.expr
 ) -> ast.expr | None:
     """Return the mean loss that is added if the value is just `loss.item()`, or

@@ -19,6 +19,7 @@ from shapewright.findings.codes import MODEL_NOT_COPIED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     collect_names,
     get_called_name,
     get_dotted_name,
@@ -51,6 +52,7 @@ def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
                 break
     for file in scene.program.trace.sources:
         text = scene.program.text(file)
+        yield from _find_own_loads(text) if text is not None else ()
         loops = [n for n in text.nodes if isinstance(n, ast.For)] if text else []
         for loop in loops:
             pair = _find_zipped_pair(loop)
@@ -58,6 +60,58 @@ def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             if _is_of_one_model(scene, text, loop):
                 yield from _report_one_model(text, loop.iter, *pair)
+
+
+def _find_own_loads(text: SourceText) -> Iterator[Finding]:
+    """Find copies that are updated with their own weights, where the text gives them
+    those of another model elsewhere.
+    """
+    for node in text.nodes:
+        pair = _find_loaded_pair(text, node) or _find_zipped_pair(node)
+        if pair is None or ast.unparse(pair[0]) != ast.unparse(pair[1]):
+            continue
+        origin = _find_origin(text, node, pair[0])
+        if not isinstance(node, ast.Call | ast.For) or origin is None:
+            continue
+        copy, (where, model) = text.written(pair[0]), origin
+        place = node.iter if isinstance(node, ast.For) else node
+        yield build_finding(
+            MODEL_NOT_COPIED,
+            f"`{copy}` gets its own weights here, which changes nothing: those of"
+            f" `{model}` were meant, of which it is a copy",
+            text.span(place),
+            (text.span(where), f"`{copy}` gets the weights of `{model}` here"),
+        )
+
+
+def _find_origin(
+    text: SourceText, update: ast.AST, copy: ast.expr
+) -> tuple[ast.expr, str] | None:
+    """Return the call that gives a model the weights of another one, and the name of
+    that model: `copy.load_state_dict(model.state_dict())`, `deepcopy(model)`. It stands
+    where the names are the same ones: in the same class, or the same function.
+    """
+    name = ast.unparse(copy)
+    kinds = (ast.ClassDef,) if name.startswith("self.") else FUNCTIONS
+    scope = text.around(update, *kinds)
+    for node in text.nodes:
+        if text.around(node, *kinds) is not scope:
+            continue
+        pair = _find_loaded_pair(text, node) if isinstance(node, ast.Call) else None
+        if pair is not None and isinstance(node, ast.Call):
+            first, second = map(ast.unparse, pair)
+            if first == name != second and get_dotted_name(pair[1]):
+                return node, second
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        value = _get_model(node.value)
+        value = value if isinstance(value, ast.Call) else node.value
+        is_copy = get_called_name(value) == "deepcopy" and len(value.args) == 1
+        if is_copy and name in map(ast.unparse, node.targets):
+            second = get_dotted_name(value.args[0])
+            if second and second != name:
+                return value, second
+    return None
 
 
 def _report_one_model(

@@ -11,6 +11,9 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.overwritten_sums import (
+    find_overwritten_sums,
+)
 from shapewright.findings.codes import LOSS_OVERWRITTEN, RETURN_IN_LOOP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
@@ -121,7 +124,10 @@ def _is_set_in(nodes: list[ast.AST], name: str) -> bool:
 
 @looks_for(LOSS_OVERWRITTEN)
 def find_overwritten_losses(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find losses that a loop over steps assigns, and of which the last is trained."""
+    """Find losses that a loop over steps assigns, and of which the last is trained,
+    and sums over batches that were meant and hold the last one.
+    """
+    yield from find_overwritten_sums(scene)
     batches = {loop.node for loop in scene.loops()}
     for text in scene.program.own_texts():
         for loop in text.nodes:

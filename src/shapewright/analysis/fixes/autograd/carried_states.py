@@ -12,7 +12,10 @@ from shapewright.analysis.autograd_errors.history import (
     History,
     find_common_frames,
 )
-from shapewright.analysis.autograd_errors.names import find_carrier
+from shapewright.analysis.autograd_errors.names import (
+    find_carrier,
+    find_resetting,
+)
 from shapewright.analysis.fixes.autograd.early_graphs import get_edge
 from shapewright.analysis.fixes.statements import write_after, write_before
 from shapewright.findings.finding import Edit, Fix
@@ -21,7 +24,6 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
-    iter_assignments,
 )
 from shapewright.record.ops import Fact
 
@@ -36,21 +38,8 @@ def _suggest_resetting(history: History, cause: Cause) -> Iterator[Fix]:
         return
     text, statement = failing
     attribute = names[0].partition(".")[2]
-    resetting = {
-        function.name
-        for _, function in text.functions()
-        if "reset" in function.name.lower()
-        and any(
-            ast.unparse(target) == f"self.{attribute}"
-            for target, _ in iter_assignments(function)
-        )
-    }
-    resetting |= {
-        function.name
-        for _, function in text.functions()
-        if "reset" in function.name.lower()
-        and any(get_called_name(node) in resetting for node in ast.walk(function))
-    }
+    functions = find_resetting(text, attribute)
+    resetting = {function.name for function in functions}
     loop = text.around(statement, ast.For)
     scope = text.around(statement, *FUNCTIONS) or text.tree
     if loop is None or scope is None:
@@ -66,18 +55,28 @@ def _suggest_resetting(history: History, cause: Cause) -> Iterator[Fix]:
             continue
         written = text.written(call)
         outer = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
-        functions = {function.name for _, function in text.functions()}
-        if "self" in outer or not outer <= known | functions:
+        others = {function.name for _, function in text.functions()}
+        if "self" in outer or not outer <= known | others:
             continue
         edit = write_before(text, loop.body[0], written)
         yield Fix("fits", f"`{join_lines(written)}` first in the loop", (edit,))
         return
+    for function in functions[::-1]:  # which nothing calls
+        taken = [argument.arg for argument in function.args.args]
+        is_own = isinstance(text.parent(function), ast.Module)
+        if is_own and len(taken) == 1 and taken[0] in known:
+            written = f"{function.name}({taken[0]})"
+            edit = write_before(text, loop.body[0], written)
+            yield Fix("fits", f"`{written}` first in the loop", (edit,))
+            return
 
 
 def suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `state = state.detach()` between two iterations."""
     edge = get_edge(cause)
     yield from _suggest_resetting(history, cause)
+    if edge is not None and _is_of_each_step(history, cause, edge):
+        return  # it would cut the graph between the steps of a batch as well
     if edge is not None:
         several = len({f.tensor for f in _collect_carried(edge)}) > 1
         yield from _suggest_kept_state(history, edge, several)
@@ -97,6 +96,27 @@ def suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
         if "." in name:  # of an object, which has none at first
             yield Fix("fits", f"`{new}`", (write_after(text, maker, new),))
         yield Fix("fits", f"`{new}`", (write_before(text, user, new),))
+
+
+def _is_of_each_step(history: History, cause: Cause, edge: Edge) -> bool:
+    """Return whether an attribute is computed several times for one backward pass,
+    each time of the one before, and by a call that stands elsewhere than the pass.
+    """
+    freed = cause.other
+    if freed is None or not any(name.startswith("self.") for name in cause.names):
+        return False
+    earlier = [op.index for op in history.passes if op.index < freed.index]
+    start = max(earlier, default=-1)
+    calls = history.program.trace.ops[start + 1 : freed.index]
+    same = [
+        op
+        for op in calls
+        if op.span == edge.maker.span
+        and op.name == edge.maker.name
+        and op.module == edge.maker.module
+    ]
+    graph = history.collect_graph(same[-1].inputs, same[-1].index) if same else {}
+    return any(op.index in graph for op in same[:-1])
 
 
 def _suggest_kept_state(history: History, edge: Edge, several: bool) -> Iterator[Fix]:

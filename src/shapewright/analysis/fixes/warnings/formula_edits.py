@@ -17,6 +17,7 @@ from shapewright.analysis.training_mistakes.argument_names import (
     list_misplaced,
 )
 from shapewright.analysis.training_mistakes.orders_as_ranks import iter_taken_orders
+from shapewright.analysis.training_mistakes.scaled_deviations import find_scale
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import (
@@ -257,3 +258,16 @@ def suggest_ranks(
 
 
 MODULES = ("torch", "np", "numpy")
+
+
+def suggest_scaled_deviation(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `std * scaler.scale_` for `scaler.inverse_transform(std)`."""
+    owner = get_receiver(node) if isinstance(node, ast.Call) else None
+    scale = find_scale(text, owner) if owner is not None else None
+    if isinstance(node, ast.Call) and scale is not None and scale.factor:
+        value = text.written(node.args[0])
+        value = f"({value})" if isinstance(node.args[0], ast.BinOp) else value
+        new = value + scale.factor
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

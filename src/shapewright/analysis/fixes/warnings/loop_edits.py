@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.fixes.warnings.training_edits import find_batch
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.late_bindings import find_late_names
 from shapewright.analysis.training_mistakes.single_turns import (
@@ -62,9 +63,13 @@ def suggest_added_loss(
     if loop is None or not isinstance(node, ast.Assign):
         return
     name, value = text.written(node.targets[0]), text.written(node.value)
+    if "the mean of the last batch" in finding.message:
+        value = f"({value})" if isinstance(node.value, ast.BinOp) else value
+        value += f" * {find_batch(loop)}.size(0)"
     new = f"{name} += {value}"
     edits = [Edit(text.span(node), new)]
-    if find_zero(text, loop, name) is None:
+    is_sum = "each batch assigns" in finding.message
+    if not is_sum and find_zero(text, loop, name) is None:
         edits.insert(0, write_before(text, loop, f"{name} = 0"))
     yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))
 

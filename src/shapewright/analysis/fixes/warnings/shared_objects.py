@@ -5,6 +5,7 @@ a data set for a part of it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after, write_before
@@ -54,10 +55,26 @@ def suggest_part(
         yield Fix("fits", f"`{name}`", (Edit(text.span(whole), name),))
 
 
+OWN_WEIGHTS = re.compile(r"`(.+?)` gets its own weights.*those of `(.+?)` were meant")
+"""What is said of a copy that is updated with itself."""
+
+
 def suggest_model_copy(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest a copy of a model where a second name of it is assigned."""
+    """Suggest a copy of a model where a second name of it is assigned, or the weights
+    of the other model for its own.
+    """
+    meant = OWN_WEIGHTS.search(finding.message)
+    if meant is not None and isinstance(node, ast.Call):
+        copy, model = meant.groups()
+        for argument in node.args[-1:]:
+            written = text.written(argument)
+            if written.startswith(f"{copy}."):
+                new = model + written.removeprefix(copy)
+                edit = Edit(text.span(argument), new)
+                yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+        return
     for related in finding.related:
         place = program.node(related.span)
         if place is not None and isinstance(place[1], ast.Assign):

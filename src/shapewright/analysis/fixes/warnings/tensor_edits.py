@@ -311,12 +311,37 @@ def suggest_masked_mean(
         return
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     states = node.args[0] if text.written(node.func) == "torch.mean" else owner
+    if isinstance(states, ast.Name):
+        yield from _suggest_mean_of_lengths(text, function, node, states.id)
     names = [argument.arg for argument in function.args.args]
     for mask in (name for name in names if MASK.fullmatch(name)):
         if isinstance(states, ast.expr):
             kept = f"({text.written(states)} * {mask}.unsqueeze(-1)).sum(dim=1)"
             new = f"{kept} / {mask}.sum(dim=1, keepdim=True)"
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_mean_of_lengths(
+    text: SourceText, function: ast.FunctionDef, node: ast.Call, states: str
+) -> Iterator[Fix]:
+    """Suggest to divide the sum of unpacked states, which are zero behind the end of
+    each sequence, by the lengths that the unpacking returns beside them.
+    """
+    dims = {ast.unparse(word.value) for word in node.keywords if word.arg == "dim"}
+    dims |= {ast.unparse(argument) for argument in node.args}
+    if any(word.arg != "dim" for word in node.keywords):
+        return
+    for target, value in iter_assignments(function, before=node.lineno):
+        dim = next((dim for dim in ("0", "1") if dim in dims), "")
+        if get_called_name(value) != "pad_packed_sequence" or not dim:
+            continue
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        names = [ast.unparse(part) for part in parts]
+        if len(names) != 2 or names[0] != states or names[1].startswith("_"):
+            continue
+        counts = f"{names[1]}.unsqueeze(1).to({states}.device)"
+        new = f"{states}.sum(dim={dim}) / {counts}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
 def _write_mean_of_kept(

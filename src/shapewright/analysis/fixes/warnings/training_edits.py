@@ -19,6 +19,7 @@ from shapewright.analysis.fixes.optimizer_edits import (
 )
 from shapewright.analysis.fixes.statements import (
     cut_lines,
+    find_block,
     replace_lines,
     wrap_in_no_grad,
     write_after,
@@ -26,7 +27,6 @@ from shapewright.analysis.fixes.statements import (
 )
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_added_group
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
     SourceText,
@@ -34,7 +34,12 @@ from shapewright.program.source_text import (
     get_receiver,
     join_lines,
 )
-from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_last_line
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    get_called_name,
+    get_last_line,
+)
 from shapewright.program.unread_counts import find_unread_counts
 
 
@@ -53,6 +58,18 @@ def suggest_value(
         new = f"({text.written(value)}).detach()"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),))
         return
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and value.args:
+        owner, written = get_receiver(value), text.written(value.args[0])
+        if (
+            owner is not None
+            and text.written(owner) == name
+            and "turn" in (finding.message)
+        ):  # it is written in place
+            is_long = isinstance(value.args[0], ast.BinOp)
+            new = f"({written}).detach()" if is_long else f"{written}.detach()"
+            edit = Edit(text.span(value.args[0]), new)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+            return
     uses = [
         name_node
         for name_node in ast.walk(value if value is not None else statement)
@@ -100,14 +117,14 @@ def suggest_count_of_batches(
         where, statement = text_and_node
         loop = where.around(statement, *LOOPS)
         value = getattr(statement, "value", None)
-        batch = _find_batch(loop)
+        batch = find_batch(loop)
         if isinstance(value, ast.expr) and batch:
             new = f" * {batch}.size(0)"
             shown = join_lines(where.written(statement)) + new
             yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
 
 
-def _find_batch(loop: ast.AST | None) -> str:
+def find_batch(loop: ast.AST | None) -> str:
     """Return the name of the first tensor that a loop over batches unpacks."""
     target = getattr(loop, "target", None)
     names = [
@@ -158,13 +175,13 @@ def suggest_clearing(
 ) -> Iterator[Fix]:
     """Suggest `optimizer.zero_grad()` before the backward pass."""
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    for owner in _find_owners(text, "step"):
+    for owner in find_owners(text, "step"):
         new = f"{owner}.zero_grad()"
         if isinstance(statement, ast.stmt):
             yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
 
 
-def _find_owners(text: SourceText, method: str) -> list[str]:
+def find_owners(text: SourceText, method: str) -> list[str]:
     """Return the names whose method a file calls, schedulers left out."""
     owners = [
         text.written(node.func.value)
@@ -199,41 +216,6 @@ def suggest_later_clearing(
         owner = written.partition(".zero_grad")[0]
         new = f"{owner}.step()"
         yield Fix("fits", f"`{new}`", (write_after(text, backward, new),))
-
-
-def suggest_mode(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
-    method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
-    called = node if isinstance(node, ast.Call) else None
-    for loaded in finding.related if "is loaded and used" in finding.message else ():
-        text_and_call = program.call_at(loaded.span)
-        owner = get_receiver(text_and_call[1]) if text_and_call is not None else None
-        if text_and_call is not None and owner is not None:
-            where, load = text_and_call
-            new = f"{where.written(owner)}.eval()"
-            edit = write_after(where, where.statement_of(load), new)
-            yield Fix("fits", f"`{new}`", (edit,))
-            return
-    names = _find_owners(text, "parameters") + _find_owners(text, "eval")
-    if called is not None and isinstance(called.func, ast.Name):
-        names.insert(0, called.func.id)
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    loop: ast.For | ast.While | None = None
-    for around in text.outwards(node):
-        if isinstance(around, ast.For | ast.While):
-            loop = around
-            break
-    if loop is not None and method == "eval":
-        statement = loop
-    for name in dict.fromkeys(names):
-        if isinstance(statement, ast.stmt):
-            new = f"{name}.{method}()"
-            place = write_before(text, statement, new)
-            if method == "train" and loop is not None:
-                place = write_before(text, loop.body[0], new)
-            yield Fix("fits", f"`{new}`", (place,))
 
 
 def suggest_last_batch(
@@ -375,24 +357,47 @@ def suggest_own_module(
 def suggest_order_of_steps(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest to step a scheduler after its optimizer."""
+    """Suggest to step a scheduler after its optimizer: behind the whole loop, or the
+    call of a function, in which the optimizer steps beside it.
+    """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     if not isinstance(statement, ast.stmt):
         return
-    written = text.written(statement)
-    for expression in text.nodes:
-        if isinstance(expression, ast.Expr) and expression.lineno > statement.lineno:
-            call = expression.value
-            if isinstance(call, ast.Call) and get_called_name(call) == "step":
-                named = text.written(call.func)
-                if "sched" not in named:
-                    edits = (
-                        cut_lines(text, statement),
-                        write_after(text, expression, written),
-                    )
-                    message = f"`{written}` after `{text.written(expression)}`"
-                    yield Fix("fits", message, edits)
-                    return
+    beside: ast.AST | None = statement
+    if len(find_block(text, statement)) < 2:
+        return  # nothing would be left of its block
+    while isinstance(beside, ast.stmt) and not isinstance(beside, (*LOOPS, *FUNCTIONS)):
+        for other in find_block(text, beside):
+            if other.lineno > beside.lineno and _has_optimizer_step(text, other):
+                written = text.written(statement)
+                edits = cut_lines(text, statement), write_after(text, other, written)
+                shown = text.line_of(other)
+                if isinstance(other, LOOPS):
+                    words = f"`{written}` behind the loop of `optimizer.step()`"
+                else:
+                    words = f"`{written}` after `{shown}`"
+                yield Fix("fits", words, edits)
+                return
+        beside = text.parent(beside)
+
+
+def _has_optimizer_step(text: SourceText, statement: ast.stmt) -> bool:
+    """Return whether a statement steps an optimizer, in a function of the program that
+    it calls as well.
+    """
+    calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
+    names = {get_called_name(call) for call in calls}
+    inside = [
+        part
+        for _, function in text.functions()
+        if function.name in names
+        for part in ast.walk(function)
+        if isinstance(part, ast.Call)
+    ]
+    return any(
+        get_called_name(call) == "step" and "sched" not in text.written(call.func)
+        for call in (*calls, *inside)
+    )
 
 
 def suggest_step(
@@ -400,7 +405,7 @@ def suggest_step(
 ) -> Iterator[Fix]:
     """Suggest `optimizer.step()` after the backward pass."""
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    owners = _find_owners(text, "zero_grad")
+    owners = find_owners(text, "zero_grad")
     for related in finding.related:
         text_and_node = program.node(related.span)
         built = (

@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_quotient,
     suggest_named_argument,
     suggest_ranks,
+    suggest_scaled_deviation,
 )
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
@@ -33,6 +34,7 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_count_of_samples,
     suggest_curve_of_mean,
 )
+from shapewright.analysis.fixes.warnings.mode_edits import suggest_mode
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_count_from_zero,
     suggest_model_of_fold,
@@ -73,7 +75,6 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_flag,
     suggest_inside_loop,
     suggest_later_clearing,
-    suggest_mode,
     suggest_no_grad,
     suggest_order_of_steps,
     suggest_own_counts,
@@ -93,6 +94,7 @@ from shapewright.findings.codes import (
     COUNT_NOT_READ,
     COUNT_NOT_RESET,
     COUNT_OVER_BATCHES,
+    DEVIATION_SHIFTED,
     EPOCH_NOT_SET,
     EVALUATED_IN_TRAINING_MODE,
     EVALUATED_WITH_GRAPH,
@@ -169,6 +171,7 @@ def combine(*ways: Suggest) -> Suggest:
 
 TRAINING_WAYS: dict[str, Suggest] = {
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
+    DEVIATION_SHIFTED: suggest_scaled_deviation,
     FITTED_ANEW: suggest_fitted_scaler,
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: suggest_normalize,

@@ -1,0 +1,128 @@
+"""Edits for a model in the wrong mode: `eval()` where it is evaluated, `train()` where
+it is trained.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import write_after, write_before
+from shapewright.analysis.fixes.warnings.training_edits import find_owners
+from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
+from shapewright.record.ops import ModuleCall
+
+
+def suggest_mode(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
+    method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
+    called = node if isinstance(node, ast.Call) else None
+    for loaded in finding.related if "is loaded and used" in finding.message else ():
+        text_and_call = program.call_at(loaded.span)
+        owner = get_receiver(text_and_call[1]) if text_and_call is not None else None
+        if text_and_call is not None and owner is not None:
+            where, load = text_and_call
+            new = f"{where.written(owner)}.eval()"
+            edit = write_after(where, where.statement_of(load), new)
+            yield Fix("fits", f"`{new}`", (edit,))
+            return
+    names = find_owners(text, "parameters") + find_owners(text, "eval")
+    if called is not None and isinstance(called.func, ast.Name):
+        names.insert(0, called.func.id)
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    own = _find_model_call(program, text, statement)
+    if own is not None and f"`{own[0].class_name}`" in finding.message:
+        names = list(filter(None, [get_dotted_name(own[1].func)])) or names
+    loop: ast.For | ast.While | None = None
+    for around in text.outwards(node):
+        if isinstance(around, ast.For | ast.While):
+            loop = around
+            break
+    if loop is not None and method == "eval":
+        statement = loop
+    for name in dict.fromkeys(names):
+        if isinstance(statement, ast.stmt):
+            new = f"{name}.{method}()"
+            place = write_before(text, statement, new)
+            if method == "train" and loop is not None:
+                place = write_before(text, loop.body[0], new)
+            yield Fix("fits", f"`{new}`", (place,))
+    if method == "eval" and own is not None:
+        yield from _suggest_both_modes(program, text, *own)
+
+
+def _suggest_both_modes(
+    program: Program, text: SourceText, first: ModuleCall, node: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `model.eval()` where a model is evaluated and `model.train()` where it is
+    trained, if it is trained again behind the evaluation.
+    """
+    calls, span = program.trace.calls, first.span
+    later = next(
+        (
+            call
+            for call in calls[first.index + 1 :]
+            if call.path == first.path
+            and call.span != span
+            and _is_trained(program, call)
+        ),
+        None,
+    )
+    where = program.call_at(later.span) if later is not None else None
+    if where is None:
+        return
+    names = get_dotted_name(node.func), get_dotted_name(where[1].func)
+    train = f"{names[1]}.train()"
+    if not all(names) or train in where[0].text:
+        return
+    edits = (
+        _write_mode(text, node, f"{names[0]}.eval()"),
+        _write_mode(*where, train),
+    )
+    shown = f"`{names[0]}.eval()` before this, `{train}` before the training"
+    yield Fix("fits", shown, edits)
+
+
+def _find_model_call(
+    program: Program, text: SourceText, statement: ast.AST
+) -> tuple[ModuleCall, ast.Call] | None:
+    """Return the first call of a model that a statement writes, or None."""
+    parts = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
+    written = {text.span(part): part for part in parts}
+    for call in program.trace.calls:
+        if call.span is not None and call.span in written:
+            return call, written[call.span]
+    return None
+
+
+def _is_trained(program: Program, call: ModuleCall) -> bool:
+    """Return whether a call of a model records a graph."""
+    ops = program.trace.ops[slice(*call.ops)]
+    return any(fact.requires_grad for op in ops for fact in op.outputs)
+
+
+def _write_mode(text: SourceText, call: ast.Call, new: str) -> Edit:
+    """Return the edit that sets the mode before a call of a model: first in the
+    function that is given the model, else before the loop over batches around the
+    call, or before the statement.
+    """
+    outwards = list(text.outwards(call))
+    loops = [outer for outer in outwards if isinstance(outer, ast.For)]
+    function = text.around(call, *FUNCTIONS)
+    if isinstance(function, ast.FunctionDef) and len(loops) < 2:
+        body = function.body
+        start = 1 if ast.get_docstring(function) is not None and body[1:] else 0
+        names = [argument.arg for argument in function.args.args]
+        if new.partition(".")[0] in names:
+            return write_before(text, body[start], new)
+    if len(loops) > 1 or (loops and function is not None):
+        return write_before(text, loops[0], new)
+    until = outwards.index(loops[0]) if loops else len(outwards)
+    blocks = [outer for outer in outwards[:until] if isinstance(outer, ast.With)]
+    return write_before(text, blocks[-1] if blocks else text.statement_of(call), new)

@@ -1,0 +1,135 @@
+"""Find numbers that each batch assigns anew, and that are divided behind the loop as if
+they had been added up: `running_loss = loss.item()`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.additions import (
+    get_addition,
+    is_same,
+    is_set_between,
+    iter_divisions,
+)
+from shapewright.analysis.training_mistakes.batch_loops import iter_batch_loops
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    StoryLoop,
+    build_finding,
+)
+from shapewright.analysis.training_mistakes.loss_averages import find_mean
+from shapewright.analysis.training_mistakes.sample_counts import is_sample_count
+from shapewright.findings.codes import LOSS_OVERWRITTEN
+from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import collect_names, get_iterated
+
+
+def find_overwritten_sums(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find numbers that start at zero before a loop over batches, are assigned in it,
+    and are divided by the number of all samples or batches behind it.
+    """
+    for loop in iter_batch_loops(scene):
+        for statement in _iter_plain(loop.node.body):
+            place = _find_division(loop, statement)
+            if place is None:
+                continue
+            text, name = loop.text, ast.unparse(statement.targets[0])
+            node, divisor, what = place
+            mean = find_mean(scene, text, loop.node, statement.value)
+            is_mean = mean is not None and what == "samples"
+            kept = "the mean of the last batch" if is_mean else "that of the last batch"
+            yield build_finding(
+                LOSS_OVERWRITTEN,
+                f"each batch assigns `{name}` anew, and `{text.line_of(node)}` divides"
+                f" {kept} by the number of all {what}",
+                text.span(statement),
+                (
+                    text.span(divisor),
+                    f"`{name}` is divided by this, as if it were a sum",
+                ),
+            )
+
+
+def _iter_plain(body: list[ast.stmt]) -> Iterator[ast.Assign]:
+    """Yield the assignments of one name that each turn of a loop runs."""
+    for statement in body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            if isinstance(statement.targets[0], ast.Name):
+                yield statement
+        elif isinstance(statement, ast.With):
+            yield from _iter_plain(statement.body)
+
+
+def _find_division(
+    loop: StoryLoop, statement: ast.Assign
+) -> tuple[ast.expr | ast.stmt, ast.expr, str] | None:
+    """Return the division behind a loop of the number that a statement in it assigns,
+    with the divisor and what it counts, where nothing in the loop reads the number.
+    """
+    text, name = loop.text, ast.unparse(statement.targets[0])
+    inside = [node for node in ast.walk(loop.node) if isinstance(node, ast.Name)]
+    if [node.id for node in inside].count(name) != 1:
+        return None
+    if not _is_zero_before(text, loop.node, name):
+        return None
+    if not collect_names(statement.value) & collect_names(loop.node, ast.Store):
+        return None
+    for place, divided, divisor in iter_divisions(text, loop.node):
+        if not is_same(divided, name) or is_set_between(text, loop.node, name, place):
+            continue
+        if is_sample_count(text, divisor, place, (loop.node, statement)):
+            return place, divisor, "samples"
+        if _is_batch_count(loop.node, divisor):
+            return place, divisor, "batches"
+    return None
+
+
+def _is_zero_before(text: SourceText, loop: ast.For, name: str) -> bool:
+    """Return whether the last statement before a loop, in its block or around a `with`,
+    that assigns a name sets it to zero.
+    """
+    around: ast.AST | None = loop
+    while isinstance(around, ast.For | ast.With):
+        parent = text.parent(around)
+        block = getattr(parent, "body", [])
+        before = [node for node in block if node.lineno < around.lineno]
+        for node in reversed(before):
+            if isinstance(node, ast.Assign) and name in collect_names(node, ast.Store):
+                return _is_set_to_zero(node, name)
+        if around is not loop and isinstance(around, ast.For):
+            return False
+        around = parent if isinstance(parent, ast.With) else None
+    return False
+
+
+def _is_set_to_zero(node: ast.Assign, name: str) -> bool:
+    """Return whether an assignment, of several names as well, sets a name to zero."""
+    for target in node.targets:
+        value: ast.expr | None = node.value
+        if isinstance(target, ast.Tuple):
+            names = [ast.unparse(part) for part in target.elts]
+            values = getattr(node.value, "elts", [])
+            is_paired = name in names and len(values) == len(names)
+            value = values[names.index(name)] if is_paired else None
+        elif ast.unparse(target) != name:
+            continue
+        if isinstance(value, ast.Constant) and value.value == 0:
+            return True
+    return False
+
+
+def _is_batch_count(loop: ast.For, divisor: ast.expr) -> bool:
+    """Return whether a number is the number of batches of a loop: the length of what it
+    goes over, or a count of its turns.
+    """
+    written = ast.unparse(divisor)
+    if written == f"len({ast.unparse(get_iterated(loop.iter))})":
+        return True
+    steps = [get_addition(node) for node in loop.body]
+    return any(
+        total == written and isinstance(added, ast.Constant) and added.value == 1
+        for total, added, _ in steps
+    )
