@@ -84,7 +84,7 @@ from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.refused_numbers import find_number_cause
+from shapewright.analysis.refused_numbers import NOT_DIVISIBLE, find_number_cause
 from shapewright.analysis.table_labels import suggest_row_positions
 from shapewright.analysis.traced_constants import suggest_traced_sizes
 from shapewright.analysis.unused_parameters import suggest_finding_unused
@@ -269,6 +269,9 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         return _sort_fixes(program, own)
     if finding.code == COLLATED_LIST:
         own += iter_options("list", 0.5, suggest_tensors(program, None))
+    names = other_names.replace_names(program, lines)
+    if NOT_DIVISIBLE.search(finding.words):  # a width divides itself
+        names = iter(())
     last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
     numbers = numbers_and_names.change_numbers(program, lines, [])
     if program.ending is None or program.ending.error not in OF_PLACES:
@@ -301,7 +304,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 "squeeze", 1.5, squeeze_edits.suggest_squeeze_dim(program, lines)
             ),
             *iter_options("number", 3.0, numbers),
-            *iter_options("argument", 3.0, other_names.replace_names(program, lines)),
+            *iter_options("argument", 3.0, names),
             *iter_options(
                 "swapped", 3.2, numbers_and_names.swap_arguments(program, lines)
             ),
