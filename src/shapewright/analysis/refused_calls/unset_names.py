@@ -1,5 +1,5 @@
 """Names that a loop adds to and that nothing sets before it: `total += loss.item()`,
-`losses.append(loss)`.
+`losses.append(loss)`; names that a function reads above the line that sets them.
 """
 
 from __future__ import annotations
@@ -8,10 +8,16 @@ import ast
 import re
 
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Edit, Explanation, Finding, Fix
+from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_first_line, iter_own_nodes
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_first_line,
+    get_last_line,
+    iter_own_nodes,
+)
 
 UNSET = re.compile(r"name '(\w+)' is not defined|local variable '(\w+)' where")
 GROWING = {"append": "[]", "extend": "[]", "add": "set()", "update": "{}"}
@@ -31,7 +37,7 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     loop = text.around(statement, ast.For, ast.While)
     start = _find_start(statement, name)
     if not start or loop is None:
-        return None
+        return _find_late_name(program, finding, text, node, name)
     message = f"the loop adds to `{name}`, which nothing sets before it"
     if _is_set_outside(text, statement, name):
         message = (
@@ -44,6 +50,49 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     edit = Edit(Span(text.file, line, 1, line, 1), f"{indent}{name} = {start}\n")
     shown = f"`{name} = {start}` before the loop"
     return Explanation(message, (), (Fix("fits", shown, (edit,)),))
+
+
+def _find_late_name(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST, name: str
+) -> Explanation | None:
+    """Return where a function sets a name that it reads above, with the tensor that it
+    is made of in its place.
+    """
+    function = text.around(node, *FUNCTIONS)
+    if function is None or "local variable" not in finding.words:
+        return None
+    uses = [
+        part
+        for part in iter_own_nodes(function)
+        if isinstance(part, ast.Name) and part.id == name
+    ]
+    stores = [part for part in uses if isinstance(part.ctx, ast.Store)]
+    statement = text.statement_of(node)  # type: ignore[arg-type]
+    end = get_last_line(statement)
+    if not stores or any(store.lineno <= end for store in stores):
+        return None
+    first = min(stores, key=lambda store: store.lineno)
+    setting = text.statement_of(first)
+    message = f"`{name}` is read here and set only below, at line {first.lineno}"
+    related = (Related(text.span(setting), f"`{name}` is set here"),)
+    looped = text.around(statement, ast.For, ast.While)
+    if looped is not None and looped in text.outwards(setting):
+        return Explanation(message, related)  # of the turn before, from the second on
+    if _is_set_outside(text, statement, name):
+        message += ", which makes it a name of the function's own"
+        return Explanation(message, related)
+    tensors = program.ending.tensors if program.ending is not None else {}
+    others = [
+        other
+        for other in tensors
+        if other.isidentifier() and other not in collect_names(statement)
+    ]
+    reads = [part for part in uses if part.lineno < first.lineno]
+    if len(others) != 1:
+        return Explanation(message, related)
+    edits = tuple(Edit(text.span(read), others[0]) for read in reads)
+    fix = Fix("fits", f"`{others[0]}` for `{name}`", edits)
+    return Explanation(message, related, (fix,))
 
 
 def _find_start(statement: ast.stmt, name: str) -> str:
