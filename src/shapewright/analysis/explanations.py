@@ -20,6 +20,7 @@ from shapewright.analysis.provenance.call_expressions import (
     get_operation,
     name_layer_before,
 )
+from shapewright.analysis.provenance.first_calls import iter_first_calls
 from shapewright.analysis.provenance.origins import (
     drop_repeated,
     find_origin,
@@ -231,6 +232,7 @@ def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     """
     op = program.trace.ops[failure.op]
     sides = list(as_far_as_known(iter_both_sides(program, failure)))
+    sides += as_far_as_known(iter_first_calls(program, failure))
     known = [op.span, *(side.span for side in sides)]
     more = [
         *as_far_as_known(iter_definitions(program, failure)),
