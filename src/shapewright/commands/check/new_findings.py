@@ -48,7 +48,11 @@ from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.refused_numbers import find_number_cause
-from shapewright.analysis.state_dicts import explain_load, suggest_fixes
+from shapewright.analysis.state_dicts import (
+    explain_load,
+    list_load_places,
+    suggest_fixes,
+)
 from shapewright.commands.check.earlier_hazards import (
     find_hazards_before,
     suggest_for_hazards,
@@ -171,9 +175,9 @@ class NewFindings:
                 count = counts.pop((span, load.message), 0)
                 if not count:
                     continue
-                load = replace(
-                    load, count=count, related=_collect_places(self.program, load)
-                )
+                places = list_load_places(self.program, span, misloaded)
+                load = replace(load, count=count, related=places)
+                load = replace(load, related=_collect_places(self.program, load))
                 late = find_late_layer(self.program, misloaded)
                 fixes = suggest_fixes(self.program, span, misloaded)
                 options = [*iter_options("load", 1.0, fixes)]
