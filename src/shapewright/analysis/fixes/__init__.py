@@ -25,7 +25,10 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
-from shapewright.analysis.fixes.class_counts import suggest_all_classes
+from shapewright.analysis.fixes.class_counts import (
+    suggest_all_classes,
+    suggest_listed_classes,
+)
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
@@ -137,6 +140,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_labels_of_views),  # a slice would leave out a view
     ("tokens", suggest_last_tokens),  # one position would stand for all
     ("filled", suggest_valid_labels),  # no table has rows below 0
+    ("classes", suggest_listed_classes),  # another number would not follow the names
     ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced

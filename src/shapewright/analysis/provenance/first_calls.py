@@ -5,12 +5,14 @@ for a wrong dtype the one that decided it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import DTYPE_MISMATCH
-from shapewright.findings.finding import Related
+from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
@@ -61,6 +63,39 @@ def iter_first_calls(program: Program, failure: Failure) -> Iterator[Related]:
     if not collated:
         what = f"{dtype} comes from"
     yield Related(place.span, f"{what} `{_shorten(*node)}`")
+
+
+def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:
+    """Return a finding on an index without its place in the batch, where a loader
+    shuffles the samples: another run has it elsewhere.
+    """
+    at, _ = _find_operand(failure)
+    op = program.trace.ops[failure.op]
+    if finding.code != INDEX_OUT_OF_RANGE or at is None or at >= len(op.inputs):
+        return finding
+    chain = _iter_chain(program, op.inputs[at], False)
+    if not any(_is_collated(program, maker) for maker in chain):
+        return finding
+    if not any(_is_shuffled(text) for text in program.own_texts()):
+        return finding
+    unnamed = UNNAMED.sub(r"a label is \1", finding.message)
+    if " classes " not in finding.message:
+        unnamed = UNNAMED.sub(r"an index is \1", finding.message)
+    return replace(finding, message=PLACE.sub(r" holds \1", unnamed))
+
+
+UNNAMED = re.compile(r"a tensor at \[[\d, ]+\] is (-?\d+)$")
+PLACE = re.compile(r" at \[[\d, ]+\] is (-?\d+)$")
+
+
+def _is_shuffled(text: SourceText) -> bool:
+    """Return whether a program has a loader that shuffles, or draws its samples."""
+    return any(
+        isinstance(node, ast.keyword)
+        and node.arg in ("shuffle", "sampler", "batch_sampler")
+        and not (isinstance(node.value, ast.Constant) and not node.value.value)
+        for node in text.nodes
+    )
 
 
 def _find_operand(failure: Failure) -> tuple[int | None, bool]:
