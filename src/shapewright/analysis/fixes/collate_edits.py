@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.image_sizes import (
     CHANNELS,
     SHAPE,
-    are_images_of_sizes,
+    has_images_of_sizes,
     suggest_one_side,
     suggest_resize,
 )
@@ -103,7 +103,7 @@ def suggest_single_items(program: Program, finding: Finding) -> Iterator[Fix]:
     text = program.text(finding.span.file) if finding.span is not None else None
     if text is None or not OF_DICTS.search(finding.message):
         return
-    if are_images_of_sizes(finding):
+    if has_images_of_sizes(finding):
         return
     for node in text.nodes:
         if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":

@@ -108,7 +108,7 @@ def _read_image_shapes(finding: Finding) -> list[tuple[int, ...]]:
     return shapes if shapes[0] != shapes[1] else []
 
 
-def are_images_of_sizes(finding: Finding) -> bool:
+def has_images_of_sizes(finding: Finding) -> bool:
     """Return whether the items of which a finding speaks differ in height and width, as
     images do: one in a batch is no size of theirs.
     """

@@ -59,8 +59,8 @@ def suggest_kernel_numbers(program: Program, failure: Failure) -> Iterator[Fix]:
     sizes = op.inputs[1].shape[2:]
     if not isinstance(kernel, ast.Tuple | ast.List) or channels is None:
         return
-    given, weight = op.inputs[0].shape, op.inputs[1].shape
-    if len(given) == len(weight) and given[1] == weight[1]:
+    entered, weight = op.inputs[0].shape, op.inputs[1].shape
+    if len(entered) == len(weight) and entered[1] == weight[1]:
         yield from suggest_layer_kinds(program, op)
         return  # the input has a dim for each of its numbers
     numbers = [text.written(node) for node in kernel.elts]

@@ -52,17 +52,17 @@ def suggest_class_loss(program: Program, loss: Op, decision: Op) -> Iterator[Fix
     if len(calls) > 1 and built is not call:
         return  # the loss is given something else, too
     names = _list_targets(text, node)
-    given, target = operands
+    guess, target = operands
     if not any(
         part is node or (isinstance(part, ast.Name) and part.id in names)
-        for part in ast.walk(given)
+        for part in ast.walk(guess)
     ):
         return
     name = LAYER if get_called_name(built).endswith("Loss") else FUNCTION
     owner, dot, _ = text.written(built.func).rpartition(".")
     class_target = _write_classes(text, target)
     edits = [
-        Edit(text.span(given), text.written(scores)),
+        Edit(text.span(guess), text.written(scores)),
         Edit(text.span(target), class_target),
         Edit(text.span(built.func), f"{owner}{dot}{name}"),
     ]

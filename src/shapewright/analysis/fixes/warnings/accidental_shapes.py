@@ -135,7 +135,7 @@ def suggest_transpose(
             for order in permutations(range(rank))
             if tuple(before[d] for d in order) == after and order != tuple(range(rank))
         ]
-        kept = [order for order in orders if not _exchanges_equal(before, order)]
+        kept = [order for order in orders if not _is_exchanging_equal(before, order)]
         for order in kept or orders:
             moved = [at for at, d in enumerate(order) if at != d]
             new = f".permute({', '.join(map(str, order))})"
@@ -190,7 +190,7 @@ def suggest_transpose(
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
 
 
-def _exchanges_equal(before: Sequence[int], order: Sequence[int]) -> bool:
+def _is_exchanging_equal(before: Sequence[int], order: Sequence[int]) -> bool:
     """Return whether an order of dims turns two of one size around, as the height and
     the width of a square image.
     """
