@@ -74,3 +74,26 @@ for scene in DataLoader(Scenes(), batch_size=args.batch_size, shuffle=True):
     assert finding.code == "items-do-not-stack"
     assert finding.fixes[0].message == "`batch_size=1`"
     assert finding.fixes[0].edits[0].span.line == 16
+
+
+def test_images_of_several_sizes_are_no_batches_of_one(tmp_path: Path) -> None:
+    text = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Scenes(Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, index):
+        side = 24 + index % 4
+        return {"image": torch.rand(3, side, side + 5), "mask": torch.rand(side, side)}
+
+net = nn.Conv2d(3, 1, 3)
+for scene in DataLoader(Scenes(), batch_size=4):
+    net(scene["image"]).sum().backward()
+"""
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "items-do-not-stack"
+    assert not any("batch_size" in fix.message for fix in finding.fixes)

@@ -100,7 +100,9 @@ def test_a_step_of_each_epoch_is_quiet(tmp_path: Path) -> None:
     assert "scheduler-unit" not in [f.code for f in report.findings]
 
 
-EARLY = HEAD + f"""
+EARLY = (
+    HEAD
+    + f"""
 def train(loader, model, optimizer):
     for x, y in loader:
 {STEP}
@@ -109,6 +111,7 @@ for epoch in range(6):
     model.train()
     PLACE
 """
+)
 INSIDE = f"schedule.step()\n    for x, y in loader:\n{STEP}"
 EARLY_STEPS = {
     "before the loop over batches": (INSIDE, "behind the loop of `optimizer.step()`"),

@@ -62,6 +62,13 @@ def test_a_row_is_read_by_its_position(
     assert finding.fixes[0].checked
 
 
+def test_the_rows_that_keep_their_labels_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    (finding,) = find_errors(tmp_path, "self.x[i], self.y[i]")
+    assert "keeps the labels of the rows: those of `rest`" in finding.related[0].message
+    assert finding.related[0].span.line == 8
+
+
 @pytest.mark.parametrize(
     ("before", "items"),
     [

@@ -20,6 +20,7 @@ from shapewright.analysis.provenance.call_expressions import (
     get_operation,
     name_layer_before,
 )
+from shapewright.analysis.provenance.first_calls import drop_place, iter_first_calls
 from shapewright.analysis.provenance.origins import (
     drop_repeated,
     find_origin,
@@ -60,6 +61,7 @@ def explain_failures(program: Program) -> list[tuple[Finding, list[Failure]]]:
     by_call: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in iter_independent_failures(program):
         finding = name_letters(program, explain_failure(program, failure))
+        finding = drop_place(program, failure, finding)
         code = "" if failure.of_history else finding.code  # later ones follow
         key = code, *get_failure_key(program, failure, code)
         if key in by_call:
@@ -231,11 +233,10 @@ def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     """
     op = program.trace.ops[failure.op]
     sides = list(as_far_as_known(iter_both_sides(program, failure)))
+    sides += as_far_as_known(iter_first_calls(program, failure))
     known = [op.span, *(side.span for side in sides)]
-    more = [
-        *as_far_as_known(iter_definitions(program, failure)),
-        *as_far_as_known(_iter_makers(program, failure)),
-    ]
+    more = list(as_far_as_known(iter_definitions(program, failure)))
+    more += as_far_as_known(_iter_makers(program, failure))
     return (*sides, *drop_repeated(more, known)[: MOST_RELATED - len(sides)])
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.record.ops import Op
 
 
@@ -69,7 +70,7 @@ def _get_origin_key(program: Program, failure: Failure) -> tuple[object, ...]:
         if maker is None or maker.span is None:
             return ()
         if maker.name.rpartition(".")[2] not in PARTS or len(maker.inputs) != 1:
-            return (maker.span, op.module)
+            return (maker.span, _get_built_anew(program, op) or op.module)
         fact = maker.inputs[0]
     return ()
 
@@ -90,7 +91,20 @@ def _get_call_key(program: Program, op: Op) -> tuple[object, ...]:
         return (op.span,)
     built = program.built.get(layer.path)
     by = built.span if built is not None else strip_numbers(layer.path)
+    by = _get_built_anew(program, op) or by
     return op.span.file, op.span.line, by
+
+
+def _get_built_anew(program: Program, op: Op) -> str:
+    """Return the class of a module that a library builds at each call, as a loss, so
+    that its path has another number each time; empty for others.
+    """
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is None or (built is not None and not is_installed(built.span.file)):
+        return ""
+    name = layer.class_name
+    return name if re.fullmatch(rf"{name}(_\d+)?", op.module) else ""
 
 
 def strip_numbers(module: str) -> str:

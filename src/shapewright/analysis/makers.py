@@ -45,3 +45,20 @@ def iter_first_makers(
         if not maker.inputs or maker.inputs[0].tensor == fact.tensor:
             return
         fact = maker.inputs[0]
+
+
+EQUAL = ("==", "!=")
+
+
+def is_compared(program: Program, fact: Fact) -> bool:
+    """Return whether a tensor, or another that was made of the same data, is compared
+    with something, as labels are with predictions.
+    """
+    makers = {maker.index for maker in iter_first_makers(program, fact)}
+    return any(
+        other.tensor == fact.tensor
+        or makers & {maker.index for maker in iter_first_makers(program, other)}
+        for op in program.trace.ops
+        if op.name in EQUAL or op.name.endswith((".eq", ".ne"))
+        for other in op.inputs
+    )

@@ -18,6 +18,8 @@ NOT_DIVISIBLE = re.compile(r"divisible")
 UNEVEN_GROUPS = re.compile(r"(?:in|out)_channels must be divisible by groups")
 SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 WIDTH = re.compile(r"width|dim|emb|hidden|model|channel|size|feature")
+OTHER_WIDTH = re.compile(r"feedforward|ffn|kdim|vdim|intermediate|kernel")
+"""Widths that are not divided."""
 PARTS = re.compile(r"head|group")
 STRIDES = ("stride", "strides")
 KERNELS = ("kernel_size", "kernel")
@@ -75,14 +77,18 @@ def _explain_not_divisible(
     if len(few) > 1:
         few = [node for node in few if PARTS.search(_get_name(text, node))]
     below = width // parts * parts
-    divisors = [n for n in range(2, width) if width % n == 0]
-    divisor = min(divisors, key=lambda n: max(n, parts) / min(n, parts), default=1)
     message = f"{width} is no multiple of {parts}: {below} and {below + parts} are"
+    divisors = _find_divisors(width, parts)
+    if divisors:
+        near = " and ".join(str(number) for number in sorted(divisors))
+        message += f"; {near} divide{'s' * (len(divisors) == 1)} {width}"
     fixes = []
-    ways = [(wide, below), (wide, below + parts), (few, divisor)]
-    chosen = bool(wide) and not any(_is_default(text, part) for part in wide)
-    if few and chosen and all(_is_default(text, part) for part in few):
-        ways = [ways[2], *ways[:2]]  # the other one was chosen where it is called
+    ways = [(wide, below), (wide, below + parts)]
+    of_parts = [(few, divisor) for divisor in divisors]
+    if few and all(_is_default(text, part) for part in few):
+        ways = [*of_parts, *ways]  # the other one is chosen where it is called
+    else:
+        ways += of_parts
     for nodes, number in ways:
         if len(nodes) == 1 and number > 1:
             edit = Edit(text.span(nodes[0]), str(number))
@@ -96,13 +102,26 @@ def _explain_not_divisible(
     return Explanation(message, related, tuple(fixes))
 
 
+def _find_divisors(width: int, parts: int) -> list[int]:
+    """Return the divisors of a width next to a number, the nearer of them first."""
+    divisors = [n for n in range(2, width) if width % n == 0]
+    near = [max((n for n in divisors if n < parts), default=0)]
+    near.append(min((n for n in divisors if n > parts), default=0))
+    near = [n for n in near if n]
+    return sorted(near, key=lambda n: max(n, parts) / min(n, parts))
+
+
 def _list_arguments(program: Program, node: ast.AST) -> list[int]:
     """Return the whole numbers that the arguments of a refused call stood for."""
     values = dict(program.ending.values) if program.ending is not None else {}
     calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
     if not calls:
         return []
-    words = [*calls[0].args[:2], *(word.value for word in calls[0].keywords)]
+    words = list(calls[0].args[:2])
+    for keyword in calls[0].keywords:
+        name = keyword.arg or ""
+        if PARTS.search(name) or (WIDTH.search(name) and not OTHER_WIDTH.search(name)):
+            words.append(keyword.value)
     numbers = []
     for word in words:
         value = values.get(get_dotted_name(word), evaluate_whole_number(word))
@@ -112,8 +131,10 @@ def _list_arguments(program: Program, node: ast.AST) -> list[int]:
 
 
 def _is_default(text: SourceText, node: ast.Constant) -> bool:
-    """Return whether a number is the default of a parameter."""
-    return isinstance(text.parent(node), ast.arguments)
+    """Return whether a number is the default of a parameter, or of an option."""
+    around = text.parent(node)
+    of_option = isinstance(around, ast.keyword) and around.arg == "default"
+    return of_option or isinstance(around, ast.arguments)
 
 
 def _get_name(text: SourceText, node: ast.Constant) -> str:
@@ -122,6 +143,9 @@ def _get_name(text: SourceText, node: ast.Constant) -> str:
     if isinstance(around, ast.Dict) and node in around.values:
         key = around.keys[around.values.index(node)]
         return str(key.value).lower() if isinstance(key, ast.Constant) else ""
+    call = text.parent(around) if isinstance(around, ast.keyword) else None
+    if isinstance(call, ast.Call) and get_called_name(call) == "add_argument":
+        return " ".join(text.written(argument) for argument in call.args).lower()
     if isinstance(around, ast.keyword):
         return (around.arg or "").lower()
     if isinstance(around, ast.arguments):

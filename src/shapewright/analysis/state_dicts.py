@@ -17,7 +17,7 @@ from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
 from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
-from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
@@ -35,6 +35,34 @@ def explain_load(span: Span, misloaded: Misloaded) -> Finding:
         torch_message=misloaded.torch_message,
         lines=tuple(_iter_details(misloaded)),
     )
+
+
+def list_load_places(
+    program: Program, span: Span, misloaded: Misloaded
+) -> tuple[Related, ...]:
+    """Return the wrapper that the first word of keys comes from, and the flag that does
+    not pass over other sizes.
+    """
+    places = []
+    if "module." in prefix_of(misloaded):
+        for text in program.own_texts():
+            for node in text.nodes:
+                if get_called_name(node) in WRAPPERS and isinstance(node, ast.Call):
+                    wrapper = text.written(node.func)
+                    words = f"`{wrapper}` puts `module.` in front of the keys"
+                    places.append(Related(text.span(node), words))
+    place = program.call_at(span)
+    for word in place[1].keywords if place is not None else ():
+        if word.arg != "strict" or not misloaded.resized or place is None:
+            continue
+        if isinstance(word.value, ast.Constant) and word.value.value is False:
+            words = "`strict=False` passes over keys that are missing or not known,"
+            words += " not over other sizes"
+            places.append(Related(place[0].span(word.value), words))
+    return tuple(places[:1])
+
+
+WRAPPERS = ("DataParallel", "DistributedDataParallel")
 
 
 def explain_loose_load(span: Span, misloaded: Misloaded) -> Finding:

@@ -17,7 +17,7 @@ from shapewright.findings.codes import (
     INNER_DIM_MISMATCH,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
@@ -26,6 +26,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_name,
     iter_assignments,
+    list_arguments,
 )
 
 MISSING = re.compile(r"KeyError`?: (\d+)$")
@@ -45,21 +46,83 @@ def explain_row_label(program: Program, finding: Finding) -> Finding:
         f"`{written}` looks up the row with the label {number[1]}, which the table does"
         " not have: a pandas column is read by its labels, not by position"
     )
-    if _is_of_frame(finding, reads[0]):
+    kept: tuple[Related, ...] = ()
+    if _is_of_frame(program, reads[0]):
         message = (
             f"`{written}` looks up a column called {number[1]}: a pandas table gives"
             " its columns, and its rows by `iloc`"
         )
-    return replace(finding, message=message, torch_message=f"KeyError: {number[1]}")
+    else:
+        kept = tuple(_iter_kept_labels(text, reads[0]))
+    return replace(
+        finding,
+        message=message,
+        torch_message=f"KeyError: {number[1]}",
+        related=(*kept, *finding.related),
+    )
 
 
-def _is_of_frame(finding: Finding, read: ast.Subscript) -> bool:
+def _iter_kept_labels(text: SourceText, read: ast.Subscript) -> Iterator[Related]:
+    """Yield the statement that took some rows of a table, which keep their labels: that
+    of the names which the class around a read is given, or of the table itself.
+    """
+    owner = text.around(read, ast.ClassDef)
+    calls = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and owner is not None
+        and get_called_name(node) == owner.name
+    ]
+    tables = [part for call in calls for part in list_arguments(call)]
+    names = {get_dotted_name(table) for table in tables} or {
+        part.id for part in ast.walk(read.value) if isinstance(part, ast.Name)
+    }
+    for target, value in iter_assignments(text.tree, unpacked=True):
+        if not names & {get_dotted_name(part) for part in ast.walk(target)}:
+            continue
+        how = _describe_chosen_rows(value)
+        if how:
+            statement = text.statement_of(value)
+            rows = join_lines(text.written(target))
+            message = f"{how} keeps the labels of the rows: those of `{rows}` have gaps"
+            yield Related(text.span(statement), message)
+            return
+
+
+CHOOSING = ("train_test_split", "sample", "drop", "dropna", "drop_duplicates", "query")
+"""Calls that take some rows of a table."""
+RELABELLING = ("reset_index", "ignore_index")
+
+
+def _describe_chosen_rows(value: ast.expr) -> str:
+    """Return the call or slice that takes some rows of a table, or nothing if the rows
+    are numbered anew.
+    """
+    if any(word in ast.dump(value) for word in RELABELLING):
+        return ""
+    for node in ast.walk(value):
+        called = get_called_name(node)
+        of_columns = isinstance(node, ast.Call) and any(
+            keyword.arg == "columns"
+            or (keyword.arg == "axis" and ast.dump(keyword.value).find("0") < 0)
+            for keyword in node.keywords
+        )
+        if called in CHOOSING and not of_columns:
+            return f"`{called}`"
+        if isinstance(node, ast.Subscript):
+            is_rows = isinstance(node.slice, ast.Slice | ast.Compare | ast.BinOp)
+            if is_rows and not _is_text(node.slice):
+                return "a part of a table"
+    return ""
+
+
+def _is_of_frame(program: Program, read: ast.Subscript) -> bool:
     """Return whether a whole table was read, which looks up a column."""
     if isinstance(read.value, ast.Attribute) and read.value.attr in BY_LABELS:
         return False
-    return any(
-        place.span.file.endswith("pandas/core/frame.py") for place in finding.related
-    )
+    files = program.ending.libraries if program.ending is not None else ()
+    return any(file.endswith("pandas/core/frame.py") for file in files)
 
 
 def suggest_row_positions(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -67,7 +130,8 @@ def suggest_row_positions(program: Program, finding: Finding) -> Iterator[Fix]:
     those of one statement, and for the one alone that was refused.
     """
     places = _find_reads(program, finding)
-    if places is None or not any("pandas" in p.span.file for p in finding.related):
+    files = program.ending.libraries if program.ending is not None else ()
+    if places is None or not any("pandas" in file for file in files):
         return
     text, reads = places
     tables = [read for read in reads[1:] if not _is_array(text, read.value)]

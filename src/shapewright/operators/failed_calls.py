@@ -147,6 +147,7 @@ class Ending:
     `tensors` and `values` hold what names in the frame referred to: `x`, `self.n`,
     `parts[0]`; values are only numbers, short texts and tuples of numbers. `library` is
     True if that frame, or the caller of the one that raised, is an installed library's.
+    `libraries` are the files of installed libraries that were running, the last inside.
     """
 
     error: str
@@ -154,6 +155,7 @@ class Ending:
     tensors: Mapping[str, Fact]
     values: Mapping[str, Any]
     library: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 Shape = tuple[int, ...]

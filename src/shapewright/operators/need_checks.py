@@ -191,8 +191,17 @@ def out_of_range(
                 value,
                 count,
                 (Grant(name, Made(index.shape, index.dtype, index.stride)),),
+                lines=_list_range(name, values, count) if what == "classes" else (),
             )
     return None
+
+
+def _list_range(name: str, values: tuple[int, ...], count: int) -> tuple[str, ...]:
+    """Return the line that labels are 1 to the number of classes, where they are."""
+    least, most = min(values), max(values)
+    if least != 1 or most != count:
+        return ()
+    return (f"{{{name}}} holds {least} to {most}: no label is 0",)
 
 
 AXES = ("depth", "height", "width")

@@ -25,7 +25,10 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
-from shapewright.analysis.fixes.class_counts import suggest_all_classes
+from shapewright.analysis.fixes.class_counts import (
+    suggest_all_classes,
+    suggest_listed_classes,
+)
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
@@ -84,7 +87,7 @@ from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.refused_numbers import find_number_cause
+from shapewright.analysis.refused_numbers import NOT_DIVISIBLE, find_number_cause
 from shapewright.analysis.table_labels import suggest_row_positions
 from shapewright.analysis.traced_constants import suggest_traced_sizes
 from shapewright.analysis.unused_parameters import suggest_finding_unused
@@ -137,6 +140,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_labels_of_views),  # a slice would leave out a view
     ("tokens", suggest_last_tokens),  # one position would stand for all
     ("filled", suggest_valid_labels),  # no table has rows below 0
+    ("classes", suggest_listed_classes),  # another number would not follow the names
     ("classes", suggest_all_classes),  # a model would have an output less
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
@@ -269,6 +273,9 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
         return _sort_fixes(program, own)
     if finding.code == COLLATED_LIST:
         own += iter_options("list", 0.5, suggest_tensors(program, None))
+    names = other_names.replace_names(program, lines)
+    if NOT_DIVISIBLE.search(finding.words):  # a width divides itself
+        names = iter(())
     last = common_mistakes.suggest_drop_last(program, len(program.trace.ops))
     numbers = numbers_and_names.change_numbers(program, lines, [])
     if program.ending is None or program.ending.error not in OF_PLACES:
@@ -301,7 +308,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
                 "squeeze", 1.5, squeeze_edits.suggest_squeeze_dim(program, lines)
             ),
             *iter_options("number", 3.0, numbers),
-            *iter_options("argument", 3.0, other_names.replace_names(program, lines)),
+            *iter_options("argument", 3.0, names),
             *iter_options(
                 "swapped", 3.2, numbers_and_names.swap_arguments(program, lines)
             ),

@@ -1,5 +1,5 @@
 """Counts of classes that lack those without samples: `np.bincount(labels)` behind the
-weights of a loss.
+weights of a loss; numbers of classes where the program lists more names.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import CLASS_WEIGHTS, K_TOO_LARGE
+from shapewright.findings.codes import (
+    CLASS_WEIGHTS,
+    INDEX_OUT_OF_RANGE,
+    K_TOO_LARGE,
+)
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining, join_lines
@@ -40,6 +45,77 @@ def suggest_counted_outputs(program: Program, failure: Failure) -> Iterator[Fix]
     classes there are: the model may be what has too many.
     """
     yield from _suggest_counts(program, failure, is_named=False)
+
+
+def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `num_labels=len(NAMES)` for a number of classes, where a loss is given
+    labels beyond it and the program lists more names.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return
+    has, needs = unmet.has, unmet.needs
+    if type(has) is not int or type(needs) is not int or not 1 < needs <= has:
+        return
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES:
+        return
+    for text in program.own_texts():
+        numbers = [
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Constant)
+            and type(node.value) is int
+            and node.value == needs
+            and COUNTS.search(_get_name(text, node))
+        ]
+        lists = [
+            target
+            for target, value in iter_assignments(text.tree, annotated=True)
+            if isinstance(target, ast.Name)
+            and isinstance(value, ast.List | ast.Tuple)
+            and len(value.elts) > has
+            and all(_is_text(part) for part in value.elts)
+        ]
+        if len(numbers) != 1 or len(lists) != 1:
+            continue
+        (number,), (names,) = numbers, lists
+        if names.lineno > number.lineno or text.around(names, *FUNCTIONS) is not None:
+            continue
+        new = f"len({names.id})"
+        shown = f"`{new}` for `{needs}`"
+        yield Fix("fits", shown, (Edit(text.span(number), new),))
+
+
+COUNTS = re.compile(r"(class|label|categor|kind|species|intent|target)(es|s|ies)?$")
+"""How numbers of classes are called, at their ends."""
+CLASS_LOSSES = operators_with("is_loss") & operators_with("has_index_bounds")
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Return whether an item of a list is a name."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _get_name(text: SourceText, node: ast.Constant) -> str:
+    """Return the parameter, the keyword, the key or the name that a number sets."""
+    around = text.parent(node)
+    if isinstance(around, ast.keyword):
+        return (around.arg or "").lower()
+    if isinstance(around, ast.arguments):
+        names = [argument.arg for argument in (*around.posonlyargs, *around.args)]
+        pairs = list(zip(around.defaults[::-1], names[::-1], strict=False))
+        pairs += [
+            (value, word.arg)
+            for value, word in zip(around.kw_defaults, around.kwonlyargs, strict=True)
+            if value is not None
+        ]
+        return next((name.lower() for value, name in pairs if value is node), "")
+    if isinstance(around, ast.Assign) and len(around.targets) == 1:
+        return get_last_name(around.targets[0]).lower()
+    if isinstance(around, ast.Dict) and node in around.values:
+        key = around.keys[around.values.index(node)]
+        return str(key.value).lower() if isinstance(key, ast.Constant) else ""
+    return ""
 
 
 def _suggest_counts(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.image_sizes import (
     CHANNELS,
     SHAPE,
+    has_images_of_sizes,
     suggest_one_side,
     suggest_resize,
 )
@@ -101,6 +102,8 @@ def suggest_single_items(program: Program, finding: Finding) -> Iterator[Fix]:
     """Suggest `batch_size=1` for loaders of dicts with lists of their own lengths."""
     text = program.text(finding.span.file) if finding.span is not None else None
     if text is None or not OF_DICTS.search(finding.message):
+        return
+    if has_images_of_sizes(finding):
         return
     for node in text.nodes:
         if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":

@@ -31,7 +31,7 @@ from shapewright.analysis.fixes.operands import (
 )
 from shapewright.analysis.fixes.pattern_edits import suggest_einsum_letters
 from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
-from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.makers import is_compared, iter_first_makers
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
@@ -205,6 +205,8 @@ def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fi
     text_and_node = program.node(op.span)
     if shift is None or text_and_node is None or len(places) < 2 or places[1] is None:
         return
+    if is_compared(program, op.inputs[1]):
+        return  # what is read there would be another class
     node = places[1][0]
     new = text_and_node[0].written(node) + shift
     yield Fix("fits", f"`{new}`", (Edit(text_and_node[0].span(node).end, shift),))

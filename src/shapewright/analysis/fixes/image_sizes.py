@@ -108,6 +108,18 @@ def _read_image_shapes(finding: Finding) -> list[tuple[int, ...]]:
     return shapes if shapes[0] != shapes[1] else []
 
 
+def has_images_of_sizes(finding: Finding) -> bool:
+    """Return whether the items of which a finding speaks differ in height and width, as
+    images do: one in a batch is no size of theirs.
+    """
+    written = SHAPE.findall(finding.message)
+    ends = [tuple(map(int, numbers.split(", ")))[-2:] for numbers in written]
+    if len(ends) != 2 or any(len(end) != 2 for end in ends):
+        return False
+    both_differ = all(a != b for a, b in zip(*ends, strict=True))
+    return both_differ or bool(_read_image_shapes(finding))
+
+
 def _list_unsized_steps(text: SourceText) -> list[ast.Call]:
     """Return the calls of `ToTensor` with no transform beside them that gives images
     another size.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.layer_kinds import suggest_layer_kinds
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import (
@@ -38,7 +39,7 @@ def suggest_kernel_numbers(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest a kernel with as many numbers as the layer has dims to slide along.
 
     Example: ``nn.Conv1d(width, 64, 1)`` for ``nn.Conv1d(1, 64, (1, width))``, where the
-    input has its `width` in dim 1.
+    input has its `width` in dim 1; ``nn.Conv2d`` where the input is as for one.
     """
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
@@ -58,6 +59,10 @@ def suggest_kernel_numbers(program: Program, failure: Failure) -> Iterator[Fix]:
     sizes = op.inputs[1].shape[2:]
     if not isinstance(kernel, ast.Tuple | ast.List) or channels is None:
         return
+    entered, weight = op.inputs[0].shape, op.inputs[1].shape
+    if len(entered) == len(weight) and entered[1] == weight[1]:
+        yield from suggest_layer_kinds(program, op)
+        return  # the input has a dim for each of its numbers
     numbers = [text.written(node) for node in kernel.elts]
     count = DIMS.get(op.name.rpartition(".")[2], 0)
     if len(numbers) < count:

@@ -1,5 +1,5 @@
-"""Names that nothing sets: one that a loop adds to, `total += loss.item()`, and an
-optimizer under another name.
+"""Names that nothing sets: one that a loop adds to, `total += loss.item()`, one that a
+function reads above the line that sets it, and an optimizer under another name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    collect_names,
     get_first_line,
+    get_last_line,
     is_optimizer,
     iter_assignments,
     iter_own_nodes,
@@ -41,7 +43,7 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
         return _explain_optimizer(text, node, name)
     start = _find_start(statement, name)
     if not start or loop is None:
-        return None
+        return _find_late_name(program, finding, text, node, name)
     message = f"the loop adds to `{name}`, which nothing sets before it"
     if _is_set_outside(text, statement, name):
         message = (
@@ -75,6 +77,49 @@ def _explain_optimizer(
     message = f"no name `{name}` is set: the optimizer of the program is `{other}`"
     related = (Related(text.span(value), f"`{other}` is built here"),)
     fix = Fix("fits", f"`{other}`", (Edit(text.span(read), other),))
+    return Explanation(message, related, (fix,))
+
+
+def _find_late_name(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST, name: str
+) -> Explanation | None:
+    """Return where a function sets a name that it reads above, with the tensor that it
+    is made of in its place.
+    """
+    function = text.around(node, *FUNCTIONS)
+    if function is None or "local variable" not in finding.words:
+        return None
+    uses = [
+        part
+        for part in iter_own_nodes(function)
+        if isinstance(part, ast.Name) and part.id == name
+    ]
+    stores = [part for part in uses if isinstance(part.ctx, ast.Store)]
+    statement = text.statement_of(node)  # type: ignore[arg-type]
+    end = get_last_line(statement)
+    if not stores or any(store.lineno <= end for store in stores):
+        return None
+    first = min(stores, key=lambda store: store.lineno)
+    setting = text.statement_of(first)
+    message = f"`{name}` is read here and set only below, at line {first.lineno}"
+    related = (Related(text.span(setting), f"`{name}` is set here"),)
+    looped = text.around(statement, ast.For, ast.While)
+    if looped is not None and looped in text.outwards(setting):
+        return Explanation(message, related)  # of the turn before, from the second on
+    if _is_set_outside(text, statement, name):
+        message += ", which makes it a name of the function's own"
+        return Explanation(message, related)
+    tensors = program.ending.tensors if program.ending is not None else {}
+    others = [
+        other
+        for other in tensors
+        if other.isidentifier() and other not in collect_names(statement)
+    ]
+    reads = [part for part in uses if part.lineno < first.lineno]
+    if len(others) != 1:
+        return Explanation(message, related)
+    edits = tuple(Edit(text.span(read), others[0]) for read in reads)
+    fix = Fix("fits", f"`{others[0]}` for `{name}`", edits)
     return Explanation(message, related, (fix,))
 
 

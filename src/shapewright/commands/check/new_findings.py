@@ -38,6 +38,7 @@ from shapewright.analysis.fixes.sequence_layouts import describe_layout
 from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
+from shapewright.analysis.missing_devices import find_written_device
 from shapewright.analysis.mistaken_calls import (
     explain_unbuilt_class,
     suggest_built_class,
@@ -47,7 +48,11 @@ from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.refused_numbers import find_number_cause
-from shapewright.analysis.state_dicts import explain_load, suggest_fixes
+from shapewright.analysis.state_dicts import (
+    explain_load,
+    list_load_places,
+    suggest_fixes,
+)
 from shapewright.commands.check.earlier_hazards import (
     find_hazards_before,
     suggest_for_hazards,
@@ -67,6 +72,7 @@ from shapewright.findings.codes import (
     COLLATED_LIST,
     DTYPE_MISMATCH,
     ITEMS_DO_NOT_STACK,
+    MISSING_DEVICE,
     MIXED_DEVICES,
     ONE_VALUE_PER_CHANNEL,
     PROGRAM_ERROR,
@@ -169,9 +175,9 @@ class NewFindings:
                 count = counts.pop((span, load.message), 0)
                 if not count:
                     continue
-                load = replace(
-                    load, count=count, related=_collect_places(self.program, load)
-                )
+                places = list_load_places(self.program, span, misloaded)
+                load = replace(load, count=count, related=places)
+                load = replace(load, related=_collect_places(self.program, load))
                 late = find_late_layer(self.program, misloaded)
                 fixes = suggest_fixes(self.program, span, misloaded)
                 options = [*iter_options("load", 1.0, fixes)]
@@ -276,6 +282,12 @@ class NewFindings:
             if not any(_is_same_stray(shown, entry.finding) for entry in fresh):
                 moves = suggest_moves(program, finding)
                 yield Reported(shown, place), list(iter_options("move", 1.0, moves))
+            return
+        if finding.code == MISSING_DEVICE:
+            asked = find_written_device(program, finding)
+            shown = asked.apply(finding) if asked is not None else finding
+            fixes = iter(asked.fixes if asked is not None else ())
+            yield Reported(shown, place), list(iter_options("cause", 0.5, fixes))
             return
         if finding.code == DTYPE_MISMATCH:
             casts = suggest_target_dtype(program, finding)

@@ -48,20 +48,31 @@ class Frozen:
     tensors: dict[str, Info]
     values: dict[str, Any]
     library: bool
+    libraries: tuple[str, ...] = ()
 
     def ending(self, fold: Fold) -> Ending:
         """Return the same variables with the facts of the record, once it is read."""
         tensors = {name: fold.fact(info) for name, info in self.tensors.items()}
-        return Ending(self.error, self.message, tensors, self.values, self.library)
+        return Ending(
+            self.error,
+            self.message,
+            tensors,
+            self.values,
+            self.library,
+            self.libraries,
+        )
 
 
 def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
     """Return the values of the variables in the innermost frame of the program."""
     frame: FrameType | None = None
+    libraries: tuple[str, ...] = ()
     where = error.__traceback__
     while where is not None:
         if engine.sites.kind_of(where.tb_frame.f_code) == USER:
             frame = where.tb_frame
+            file = frame.f_code.co_filename
+            libraries = (*libraries, file) if is_installed(file) else ()
         where = where.tb_next
     if frame is None:
         return None
@@ -75,7 +86,8 @@ def freeze_names(engine: Engine, error: BaseException) -> Frozen | None:
         elif _is_plain(value):
             values[name] = tuple(value) if isinstance(value, torch.Size) else value
     library = is_installed(frame.f_code.co_filename)
-    return Frozen(type(error).__name__, str(error), tensors, values, library)
+    kind = type(error).__name__
+    return Frozen(kind, str(error), tensors, values, library, libraries)
 
 
 def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.fixes.autograd.carried_states import is_same_function
+from shapewright.analysis.fixes.autograd.class_losses import suggest_class_loss
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.facts import operators_with, values_of
@@ -40,7 +41,8 @@ def suggest_scores_for_loss(program: Program, cause: Cause) -> Iterator[Fix]:
     """
     loss = _find_loss(program, cause)
     if loss is not None and cause.other is not None:
-        yield from _suggest_scores(program, loss, cause.other)
+        of_classes = list(suggest_class_loss(program, loss, cause.other))
+        yield from of_classes or _suggest_scores(program, loss, cause.other)
 
 
 def suggest_scores_for_failed_loss(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -130,14 +130,19 @@ def suggest_transpose(
         yield from _suggest_row_per_sample(program, op, text, tail)
     exact = False
     if sorted(before) == sorted(after):
-        for order in permutations(range(rank)):
-            if tuple(before[d] for d in order) == after and order != tuple(range(rank)):
-                moved = [at for at, d in enumerate(order) if at != d]
-                new = f".permute({', '.join(map(str, order))})"
-                if len(moved) == 2:
-                    new = f".transpose({moved[0]}, {moved[1]})"
-                yield Fix("fits", f"`{text.at(owner)}{new}`", (Edit(tail, new),))
-                exact = True
+        orders = [
+            order
+            for order in permutations(range(rank))
+            if tuple(before[d] for d in order) == after and order != tuple(range(rank))
+        ]
+        kept = [order for order in orders if not _is_exchanging_equal(before, order)]
+        for order in kept or orders:
+            moved = [at for at, d in enumerate(order) if at != d]
+            new = f".permute({', '.join(map(str, order))})"
+            if len(moved) == 2:
+                new = f".transpose({moved[0]}, {moved[1]})"
+            yield Fix("fits", f"`{text.at(owner)}{new}`", (Edit(tail, new),))
+            exact = True
     if exact:
         return
     sizes = text.at(tail).partition("(")[2]
@@ -183,6 +188,16 @@ def suggest_transpose(
             )
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+
+
+def _is_exchanging_equal(before: Sequence[int], order: Sequence[int]) -> bool:
+    """Return whether an order of dims turns two of one size around, as the height and
+    the width of a square image.
+    """
+    return any(
+        before[first] == before[second] and first > second
+        for first, second in combinations(order, 2)
+    )
 
 
 def _is_regrouped(before: Sequence[int], after: Sequence[int]) -> bool:

@@ -1,0 +1,217 @@
+"""The call that first made an operand: that of the items behind a collated batch, and
+for a wrong dtype the one that decided it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
+from shapewright.findings.finding import Finding, Related
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+    iter_assignments,
+)
+from shapewright.record.ops import Fact, Op
+
+FARTHEST = 16
+"""Calls that an operand is followed back by."""
+STACKS = ("stack", "cat")
+OF_ARRAYS = ("from_numpy",)
+"""Calls that are not in the record: their tensors have the dtype of an array."""
+LONGEST = 60
+"""Characters of a call that is shown whole."""
+
+
+def iter_first_calls(program: Program, failure: Failure) -> Iterator[Related]:
+    """Yield the call that first made the operand that does not fit, where it is another
+    than the last one.
+    """
+    op = program.trace.ops[failure.op]
+    at, of_dtype = _find_operand(failure)
+    if at is None or at >= len(op.inputs) or op.inputs[at].tensor in program.states:
+        return
+    chain = list(_iter_chain(program, op.inputs[at], of_dtype))
+    collated = bool(chain) and _is_collated(program, chain[0])
+    dtype = op.inputs[at].dtype
+    if of_dtype:
+        written = _find_array_call(program, chain[-1] if chain else op, at, dtype)
+        if written is not None:
+            text, call = written
+            shown = _shorten(text, call)
+            yield Related(text.span(call), f"{dtype} comes from `{shown}`")
+            return
+        if not collated:
+            yield from _iter_typed_arrays(program, op, at, dtype)
+    if not collated and not (of_dtype and len(chain) > 1):
+        return
+    behind = [maker for maker in chain[1:] if maker.span != chain[0].span]
+    place = behind[-1 if of_dtype else 0] if behind else None
+    node = program.node(place.span) if place is not None else None
+    if place is None or place.span is None or node is None:
+        return
+    what = f"its items are {dtype} by" if of_dtype else "its items come from"
+    if not collated:
+        what = f"{dtype} comes from"
+    yield Related(place.span, f"{what} `{_shorten(*node)}`")
+
+
+def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:
+    """Return a finding on an index without its place in the batch, where a loader
+    shuffles the samples: another run has it elsewhere.
+    """
+    at, _ = _find_operand(failure)
+    op = program.trace.ops[failure.op]
+    if finding.code != INDEX_OUT_OF_RANGE or at is None or at >= len(op.inputs):
+        return finding
+    chain = _iter_chain(program, op.inputs[at], False)
+    if not any(_is_collated(program, maker) for maker in chain):
+        return finding
+    if not any(_is_shuffled(text) for text in program.own_texts()):
+        return finding
+    unnamed = UNNAMED.sub(r"a label is \1", finding.message)
+    if " classes " not in finding.message:
+        unnamed = UNNAMED.sub(r"an index is \1", finding.message)
+    return replace(finding, message=PLACE.sub(r" holds \1", unnamed))
+
+
+UNNAMED = re.compile(r"a tensor at \[[\d, ]+\] is (-?\d+)$")
+PLACE = re.compile(r" at \[[\d, ]+\] is (-?\d+)$")
+
+
+def _is_shuffled(text: SourceText) -> bool:
+    """Return whether a program has a loader that shuffles, or draws its samples."""
+    return any(
+        isinstance(node, ast.keyword)
+        and node.arg in ("shuffle", "sampler", "batch_sampler")
+        and not (isinstance(node.value, ast.Constant) and not node.value.value)
+        for node in text.nodes
+    )
+
+
+def _find_operand(failure: Failure) -> tuple[int | None, bool]:
+    """Return which operand does not fit, and whether by its dtype."""
+    unmet = failure.unmet
+    got = unmet.got if unmet is not None else None
+    if unmet is not None and got is not None and got.argument in failure.arguments:
+        return failure.arguments.index(got.argument), unmet.code == DTYPE_MISMATCH
+    for repair in failure.repairs:
+        if repair.kind == "dtype" and not repair.parameter:
+            return repair.tensor, True
+    return None, False
+
+
+def _iter_chain(program: Program, fact: Fact, of_dtype: bool) -> Iterator[Op]:
+    """Yield the calls that a tensor was made by, the last first; only those that keep
+    the dtype, up to the one that decided it, if that is asked.
+    """
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None:
+            return
+        yield maker
+        same = [other for other in maker.inputs if other.dtype == fact.dtype]
+        following = same if of_dtype else list(maker.inputs)
+        if not following:
+            return
+        fact = following[0]
+
+
+def _is_collated(program: Program, maker: Op) -> bool:
+    """Return whether a loop over a loader put the items of a batch together."""
+    place = program.node(maker.span)
+    if maker.name.rpartition(".")[2] not in STACKS or place is None:
+        return False
+    return not isinstance(place[1], ast.Call) or (
+        get_called_name(place[1]) not in STACKS
+    )
+
+
+def _find_array_call(
+    program: Program, op: Op, at: int, dtype: str
+) -> tuple[SourceText, ast.Call] | None:
+    """Return the call that makes a tensor of an array, whose dtype it takes, where no
+    call in the record made it.
+    """
+    unmade = [
+        number
+        for number, fact in enumerate(op.inputs)
+        if fact.dtype == dtype and fact.tensor not in program.producers
+    ]
+    places = find_tensor_expressions(program, op)
+    place = program.node(op.span)
+    if not unmade or place is None:
+        return None
+    number = at if at in unmade else unmade[0]
+    expression = places[number] if number < len(places) else None
+    if expression is None:
+        return None
+    text = place[0]
+    calls = list(dict.fromkeys(_iter_array_calls(text, expression[0], 3)))
+    return (text, calls[0]) if len(calls) == 1 else None
+
+
+def _iter_array_calls(
+    text: SourceText, value: ast.expr, steps: int
+) -> Iterator[ast.Call]:
+    """Yield the calls that make tensors of arrays, of which a value is made."""
+    if isinstance(value, ast.Call):
+        if get_called_name(value) in OF_ARRAYS:
+            yield value
+        elif isinstance(value.func, ast.Attribute):
+            yield from _iter_array_calls(text, value.func.value, steps)
+    elif isinstance(value, ast.Name | ast.Attribute) and steps:
+        for other in find_defining(text, get_last_name(value)):
+            if other is not value:
+                yield from _iter_array_calls(text, other, steps - 1)
+
+
+def _iter_typed_arrays(
+    program: Program, op: Op, at: int, dtype: str
+) -> Iterator[Related]:
+    """Yield the array of this dtype that is called like an operand, as the memory of
+    actions is, if there is one alone: `self.action_memory` for `actions`.
+    """
+    place, places = program.node(op.span), find_tensor_expressions(program, op)
+    expression = places[at] if at < len(places) else None
+    name = get_last_name(expression[0]).rstrip("s") if expression is not None else ""
+    if place is None or len(name) < SHORTEST:
+        return
+    text = place[0]
+    arrays = [
+        (target, value)
+        for target, value in iter_assignments(text.tree)
+        if isinstance(target, ast.Attribute)
+        and get_last_name(target).startswith(name)
+        and isinstance(value, ast.Call)
+        and get_dotted_name(value.func).startswith(("np.", "numpy."))
+        and any(
+            word.arg == "dtype" and get_last_name(word.value) == dtype
+            for word in value.keywords
+        )
+    ]
+    if len(arrays) == 1:
+        ((target, value),) = arrays
+        message = f"`{text.written(target)}` is an array of {dtype}"
+        yield Related(text.span(value), message)
+
+
+SHORTEST = 4
+"""Characters of a name by which an array is recognized."""
+
+
+def _shorten(text: SourceText, node: ast.expr | ast.stmt) -> str:
+    """Write a call, or its function alone where it is long."""
+    written = join_lines(text.written(node))
+    if len(written) > LONGEST and isinstance(node, ast.Call):
+        return join_lines(text.written(node.func))
+    return written if len(written) <= LONGEST else f"{written[:LONGEST]}…"
