@@ -86,3 +86,25 @@ def test_nothing_is_left_of_a_rehearsal_that_is_too_slow(
         assert running is not None
         assert script_errors.explain_script_error(ValueError(), running) is None
     assert running.poll() is not None
+
+
+ON_A_GPU = """\
+import torch
+
+import shapewright as sw
+from shapewright.commands.check import script_errors
+
+script_errors.SOON = script_errors.SECONDS = 60
+with sw.explaining():
+    torch.zeros(3).cuda()
+"""
+
+
+def test_a_missing_device_is_one_of_this_machine(tmp_path: Path) -> None:
+    """In a real run no machine is rehearsed."""
+    (tmp_path / "train.py").write_text(ON_A_GPU)
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "asks for `cuda`, which this machine does not have" in done.stderr
+    assert "--device cuda" not in done.stderr

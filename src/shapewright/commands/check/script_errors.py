@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from shapewright.commands.trace import build_empty_trace
+from shapewright.findings.codes import MISSING_DEVICE
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
@@ -77,8 +78,18 @@ def explain_script_error(
             if (os.path.abspath(span.file), span.line) != line:
                 continue
             if known is None or _is_same(known, finding, data["torch_message"], error):
+                finding = _tell_of_this_machine(finding)
                 return finding, _build_trace(finding, span)
     return None
+
+
+def _tell_of_this_machine(finding: Finding) -> Finding:
+    """Return a finding on a missing device in the words of a real run."""
+    if finding.code != MISSING_DEVICE:
+        return finding
+    message = finding.message.partition(";")[0]
+    message = message.replace("the rehearsed machine", "this machine")
+    return replace(finding, message=message)
 
 
 def _is_same(
