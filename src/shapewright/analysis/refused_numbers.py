@@ -86,7 +86,7 @@ def _explain_not_divisible(
     ways = [(wide, below), (wide, below + parts)]
     of_parts = [(few, divisor) for divisor in divisors]
     if few and all(_is_default(text, part) for part in few):
-        ways = [*of_parts, *ways]  # the other one is chosen where it is called
+        ways = of_parts or ways  # the other one is chosen where it is called
     else:
         ways += of_parts
     for nodes, number in ways:
