@@ -12,6 +12,13 @@ from typing import Any
 
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_calls.handed_objects import (
+    explain_picture,
+    explain_states,
+    explain_texts,
+    find_assigned,
+    list_definition,
+)
 from shapewright.analysis.wrong_objects import explain_keys
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import Function, SourceText
@@ -194,11 +201,11 @@ def _explain_origin(
         return _explain_batch(program, handed, kind, source, method)
     if method or not isinstance(node, ast.Name):
         return None
-    value = _find_assigned(text, node)
+    value = find_assigned(text, node)
     if kind.startswith("Image") or kind.endswith("ImageFile"):
-        return _explain_picture(text, node)
+        return explain_picture(text, node)
     if kind == "tuple" and value is None:
-        return _explain_states(text, node) or _explain_texts(program, text, node)
+        return explain_states(text, node) or explain_texts(program, text, node)
     if kind == "ndarray":
         shown = f"`{written}` is an array of NumPy, and no tensor"
         fixes = [
@@ -208,34 +215,10 @@ def _explain_origin(
                 f"torch.from_numpy({written}).float()",
             )
         ]
-        return Explanation(shown, _list_definition(text, value, written), tuple(fixes))
+        return Explanation(shown, list_definition(text, value, written), tuple(fixes))
     if kind not in ("list", "tuple") or value is None:
         return None
     return _explain_list(text, node, value, kind)
-
-
-def _list_definition(
-    text: SourceText, value: ast.expr | None, written: str
-) -> tuple[Related, ...]:
-    """Return where a name is set."""
-    if value is None:
-        return ()
-    return (Related(text.span(value), f"`{written}` is set here"),)
-
-
-def _find_assigned(text: SourceText, name: ast.Name) -> ast.expr | None:
-    """Return what a name was set to last above a place, in its function."""
-    scope = text.around(name, *FUNCTIONS) or text.tree
-    values = [
-        node.value
-        for node in iter_own_nodes(scope)
-        if isinstance(node, ast.Assign)
-        and len(node.targets) == 1
-        and isinstance(node.targets[0], ast.Name)
-        and node.targets[0].id == name.id
-        and node.lineno < name.lineno
-    ]
-    return values[-1] if values else None
 
 
 def _find_batches(text: SourceText, node: ast.expr) -> ast.expr | None:
@@ -252,7 +235,7 @@ def _find_batches(text: SourceText, node: ast.expr) -> ast.expr | None:
             target = target.elts[-1]
         if isinstance(target, ast.Name) and target.id == node.id:
             return get_iterated(outer.iter)
-    value = _find_assigned(text, node)
+    value = find_assigned(text, node)
     if isinstance(value, ast.Call) and get_called_name(value) == "next" and value.args:
         inner = value.args[0]
         if isinstance(inner, ast.Call) and get_called_name(inner) == "iter":
@@ -402,7 +385,7 @@ def _explain_list(
 ) -> Explanation | None:
     """Explain a list of numbers, or a tensor that was made one."""
     name = node.id
-    related = _list_definition(text, value, name)
+    related = list_definition(text, value, name)
     message = f"`{name}` is a {kind}, and no tensor"
     if isinstance(value, ast.Call) and get_called_name(value) == "tolist":
         owner = value.func.value if isinstance(value.func, ast.Attribute) else None
@@ -441,68 +424,3 @@ def _get_depth(value: ast.expr) -> int | None:
         return None if inner is None else 1 + inner
     is_number = isinstance(first, ast.Constant | ast.UnaryOp | ast.Subscript)
     return 1 if is_number else None
-
-
-# -- pictures, and the states of a recurrent layer -------------------------------------
-
-
-def _explain_picture(text: SourceText, node: ast.Name) -> Explanation:
-    """Explain a picture of PIL in the place of a tensor."""
-    name = node.id
-    message = f"`{name}` is a picture of PIL, and no tensor"
-    span, fixes = text.span(node), []
-    if "import transforms" in text.text or "transforms as" in text.text:
-        for batch in (".unsqueeze(0)", ""):
-            new = f"transforms.ToTensor()({name}){batch}"
-            fixes.append(Fix("fits", f"`{new}`", (Edit(span, new),)))
-    related = _list_definition(text, _find_assigned(text, node), name)
-    return Explanation(message, related, tuple(fixes))
-
-
-def _explain_states(text: SourceText, node: ast.Name) -> Explanation | None:
-    """Explain `out, h = lstm(x)`, whose `h` is a pair of states."""
-    scope = text.around(node, *FUNCTIONS) or text.tree
-    for statement in iter_own_nodes(scope):
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
-            continue
-        state = target.elts[1]
-        if not isinstance(state, ast.Name) or state.id != node.id:
-            continue
-        assert isinstance(statement, ast.Assign)
-        call = text.line_of(statement.value)
-        message = (
-            f"`{node.id}` is a pair: an LSTM returns its hidden and its cell state"
-        )
-        related = (Related(text.span(statement.value), f"`{call}` returns them"),)
-        fixes = []
-        for last in ("[-1]", ""):
-            new = f"({node.id}, _)"
-            edits = (Edit(text.span(state), new), Edit(text.span(node).end, last))
-            shown = f"`{text.line_of(target.elts[0])}, {new} = {call}`"
-            shown += f" and `{node.id}{last}`" if last else ""
-            fixes.append(Fix("fits", shown, edits if last else edits[:1]))
-        return Explanation(message, related, tuple(fixes))
-    return None
-
-
-def _explain_texts(
-    program: Program, text: SourceText, node: ast.Name
-) -> Explanation | None:
-    """Explain a part of a batch that collating left as a tuple: texts."""
-    if any("collate_fn" in own.text for own in program.own_texts()):
-        return None
-    for outer in text.outwards(node):
-        target = outer.target if isinstance(outer, ast.For) else None
-        parts = [n.id for n in ast.walk(target) if isinstance(n, ast.Name)] if (
-            isinstance(target, ast.Tuple)
-        ) else []  # fmt: skip
-        if node.id in parts and isinstance(outer, ast.For):
-            source = text.line_of(get_iterated(outer.iter))
-            message = (
-                f"`{node.id}` is a tuple of texts, as `{source}` collates them: a loss"
-                " takes the numbers of classes"
-            )
-            place = Related(text.span(outer.iter), "the batches come from here")
-            return Explanation(message, (place,))
-    return None
