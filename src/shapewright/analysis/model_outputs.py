@@ -133,8 +133,8 @@ def explain_output(text: SourceText, value: ast.expr, kind: str) -> Explanation 
     if kind.endswith(("Dict", "dict")):  # as segmentation models of torchvision return
         names, form = ["out", "logits"], '["{}"]'
     message = (
-        f"`{shown}` is a `{kind}`, which holds several tensors:"
-        f" {' and '.join(f'`{name}`' for name in names)} among them"
+        f"`{shown}` is a `{kind}`, and no tensor: it holds"
+        f" {' and '.join(f'`{name}`' for name in names)}"
     )
     if form != ".{}":
         message = f"`{shown}` is a dict of tensors, such as `{names[0]}`, and no tensor"

@@ -49,7 +49,7 @@ def suggest_counted_outputs(program: Program, failure: Failure) -> Iterator[Fix]
 
 def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `num_labels=len(NAMES)` for a number of classes, where a loss is given
-    labels beyond it and the program lists more names.
+    labels beyond it and the program lists more names of classes.
     """
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
@@ -74,6 +74,7 @@ def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
             if isinstance(target, ast.Name)
             and isinstance(value, ast.List | ast.Tuple)
             and len(value.elts) > has
+            and OF_CLASSES.search(target.id.lower())
             and all(_is_text(part) for part in value.elts)
         ]
         if len(numbers) != 1 or len(lists) != 1:
@@ -88,6 +89,8 @@ def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
 
 COUNTS = re.compile(r"(class|label|categor|kind|species|intent|target)(es|s|ies)?$")
 """How numbers of classes are called, at their ends."""
+OF_CLASSES = re.compile(rf"{COUNTS.pattern}|names?$")
+"""How lists of their names are called."""
 CLASS_LOSSES = operators_with("is_loss") & operators_with("has_index_bounds")
 
 

@@ -78,13 +78,21 @@ def explain_script_error(
             if (os.path.abspath(span.file), span.line) != line:
                 continue
             if known is None or _is_same(known, finding, data["torch_message"], error):
-                finding = _tell_of_this_machine(finding)
+                finding = _tell_of_this_run(finding, data["torch_message"], error)
                 return finding, _build_trace(finding, span)
     return None
 
 
-def _tell_of_this_machine(finding: Finding) -> Finding:
-    """Return a finding on a missing device in the words of a real run."""
+def _tell_of_this_run(finding: Finding, words: str, error: BaseException) -> Finding:
+    """Return a finding in the words of a real run: of its machine, and of the key that
+    it looked up.
+    """
+    key = KEY.search(words)
+    if isinstance(error, KeyError) and error.args and key is not None:
+        label = str(error.args[0])
+        return replace(
+            finding, message=re.sub(rf"\b{key[1]}\b", label, finding.message)
+        )
     if finding.code != MISSING_DEVICE:
         return finding
     message = finding.message.partition(";")[0]
@@ -107,6 +115,8 @@ def _is_same(
     )
 
 
+KEY = re.compile(r"KeyError: (\d+)$")
+"""The label that a rehearsal looked up: another draw than that of the real run."""
 NUMBER = re.compile(r"\d+")
 
 
