@@ -114,7 +114,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
-    return _is_fitted_to_colours(program, failure, fix)
+    return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:
@@ -327,10 +327,7 @@ def _is_fitted_to_colours(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether the number of classes is changed to that of the colours of an
     image that stands for the classes.
     """
-    op = program.trace.ops[failure.op]
-    if op.name.rpartition(".")[2] not in COMPARING:
-        return False
-    inputs = op.inputs[:2]
+    inputs = program.trace.ops[failure.op].inputs[:2]
     data = [fact for fact in inputs if not fact.requires_grad and fact.ndim == 4]
     ours = [fact for fact in inputs if fact.requires_grad and fact.ndim == 4]
     if len(data) != 1 or len(ours) != 1 or data[0].shape[2:] != ours[0].shape[2:]:
