@@ -42,7 +42,6 @@ MOVES = frozenset({"to", "cuda", "cpu", "float", "long", "half", "double"})
 CONTAINERS = ("list", "tuple", "dict")
 MOST_FRAMES = 8
 MOST_ITEMS = 4
-WORDS = {"int": "a whole number", "numpy.ndarray": "an array of NumPy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def find_handed_value(program: Program, finding: Finding) -> Explanation | None:
     if start is None:
         return None
     value = _find_value(program, finding) if not method else None
-    handed = _follow_out(program, finding, _Handed(place[0], start, value))
+    handed = _follow_out(program, _Handed(place[0], start, value))
     return _explain_origin(program, handed, kind.rpartition(".")[2], method)
 
 
@@ -89,11 +88,10 @@ def _find_expression(
     ops = reversed(program.trace.ops)
     op = next((op for op in ops if op.span == finding.span), None)
     plain = {name for name, _ in op.arguments} if op is not None else set()
-    for call in program.trace.calls[::-1]:
-        if call.span == finding.span:
-            values = enumerate(call.inputs[0])
-            plain = {str(at) for at, value in values if not isinstance(value, Fact)}
-            break
+    call = _find_module_call(program, finding)
+    if call is not None:
+        values = enumerate(call.inputs[0])
+        plain = {str(at) for at, value in values if not isinstance(value, Fact)}
     names = {
         at: argument
         for at, argument in enumerate(node.args)
@@ -105,14 +103,18 @@ def _find_expression(
 
 def _find_value(program: Program, finding: Finding) -> Any:
     """Return what a module that fails was given and is no tensor, if that is known."""
-    for call in program.trace.calls[::-1]:
-        if call.span == finding.span:
-            values = (v for v in call.inputs[0] if not isinstance(v, Fact))
-            return next(values, None)
-    return None
+    call = _find_module_call(program, finding)
+    values = call.inputs[0] if call is not None else ()
+    return next((value for value in values if not isinstance(value, Fact)), None)
 
 
-def _follow_out(program: Program, finding: Finding, handed: _Handed) -> _Handed:
+def _find_module_call(program: Program, finding: Finding) -> ModuleCall | None:
+    """Return the last call of a module at the place of a finding."""
+    calls = program.trace.calls[::-1]
+    return next((call for call in calls if call.span == finding.span), None)
+
+
+def _follow_out(program: Program, handed: _Handed) -> _Handed:
     """Follow a parameter to the argument that it was given, call by call."""
     for _ in range(MOST_FRAMES):
         text, node = handed.text, handed.node

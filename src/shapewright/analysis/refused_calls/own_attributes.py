@@ -65,7 +65,7 @@ def _explain_attribute(
             edit = Edit(text.span(target).start, "self.")
             fix = Fix("fits", f"`self.{name} = {text.line_of(value)}`", (edit,))
             return Explanation(message, related, (fix,))
-    unread = _list_unread_layers(program, text, owner, constructor)
+    unread = _list_unread_layers(program, owner, constructor)
     if len(unread) != 1:
         return None
     other, target = unread[0]
@@ -96,7 +96,7 @@ def _is_set(owner: ast.ClassDef, name: str) -> bool:
 
 
 def _list_unread_layers(
-    program: Program, text: SourceText, owner: ast.ClassDef, method: ast.FunctionDef
+    program: Program, owner: ast.ClassDef, method: ast.FunctionDef
 ) -> list[tuple[str, ast.expr]]:
     """Return the attributes that a constructor sets to what is built, and that no text
     of the program reads.
