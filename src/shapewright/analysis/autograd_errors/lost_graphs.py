@@ -31,7 +31,7 @@ WITHOUT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 
 
 @dataclass(frozen=True, slots=True)
-class _GraphEnd:
+class GraphEnd:
     """The place where a graph ends, and why; `op` is None where it never began."""
 
     op: Op | None
@@ -41,7 +41,7 @@ class _GraphEnd:
     span: Span | None = None
 
 
-def find_cut(history: History, failing: Op) -> _GraphEnd | None:
+def find_cut(history: History, failing: Op) -> GraphEnd | None:
     """Find the call nearest to a loss that took its graph away."""
     program = history.program
     waiting = [fact.tensor for fact in failing.inputs]
@@ -63,7 +63,7 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
             if op.index >= failing.index:
                 continue
             if any(fact.requires_grad for fact in op.inputs):
-                return _describe_cut(history, op)
+                return describe_cut(history, op)
             if not op.inputs:
                 made_anew.append(op)
             elif not any(fact.tensor in history.makers for fact in op.inputs):
@@ -72,11 +72,11 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
     if frozen:  # what the data were copied from would have had no graph
         return _describe_frozen(history, frozen)
     for op in made_anew:
-        cut = _describe_copy(history, op)
+        cut = describe_copy(history, op)
         if cut is not None:
             return cut
     for op in rootless:
-        cut = _describe_numbers(history, op)
+        cut = describe_numbers(history, op)
         if cut is not None:
             return cut
     for op in made_anew:
@@ -86,56 +86,56 @@ def find_cut(history: History, failing: Op) -> _GraphEnd | None:
     return None
 
 
-def _describe_draw(history: History, op: Op) -> _GraphEnd | None:
+def _describe_draw(history: History, op: Op) -> GraphEnd | None:
     """Describe random numbers that stand in the place of what a model computes."""
     if op.name.rpartition(".")[2] not in DRAWS or history.program.node(op.span) is None:
         return None
     if not op.outputs[0].dtype.startswith(("float", "bfloat")):
         return None
     reason = f"{_write_call(history, op)} draws numbers that require no gradient"
-    return _GraphEnd(op, reason, "no parameter is part of this")
+    return GraphEnd(op, reason, "no parameter is part of this")
 
 
-def _describe_cut(history: History, op: Op) -> _GraphEnd:
+def describe_cut(history: History, op: Op) -> GraphEnd:
     """Describe a call with an input that has a graph and outputs without one."""
     name = op.name.rpartition(".")[2]
     line = f" at line {op.span.line}" if op.span is not None else ""
     call = _write_call(history, op)
     if name in DETACHING:
-        return _GraphEnd(op, f"{call}{line} removes it", "the graph ends here")
+        return GraphEnd(op, f"{call}{line} removes it", "the graph ends here")
     if op.name.endswith("autograd.grad"):
         reason = f"{call}{line} gives a gradient without a graph of its own, as it is"
         reason += " not called with `create_graph=True`"
-        return _GraphEnd(op, reason, "the graph ends here")
+        return GraphEnd(op, reason, "the graph ends here")
     block = find_block(history, op)
     if block is not None:
         words, span = block
         reason = f"{call}{line} runs under `{words}`"
-        return _GraphEnd(op, reason, f"`{words}` is here", span=span)
+        return GraphEnd(op, reason, f"`{words}` is here", span=span)
     checkpoint = find_checkpoint_of(history.program, op)
     if checkpoint is not None:
         return _describe_checkpoint(op, *checkpoint)
     if op.outputs and name in INDICES:
         reason = f"`{name}`{line} gives indices, which have no gradient"
-        return _GraphEnd(op, reason, "the graph ends here")
+        return GraphEnd(op, reason, "the graph ends here")
     if op.outputs and not op.outputs[0].dtype.startswith(
         ("float", "bfloat", "complex")
     ):
         reason = f"{call}{line} gives {op.outputs[0].dtype}, which has no gradient"
-        return _GraphEnd(op, reason, "the graph ends here")
-    return _GraphEnd(op, f"{call}{line} takes it away", "the graph ends here")
+        return GraphEnd(op, reason, "the graph ends here")
+    return GraphEnd(op, f"{call}{line} takes it away", "the graph ends here")
 
 
-def _describe_checkpoint(op: Op, text: SourceText, call: ast.Call) -> _GraphEnd:
+def _describe_checkpoint(op: Op, text: SourceText, call: ast.Call) -> GraphEnd:
     """Describe a checkpoint of the reentrant kind whose inputs require no gradient."""
     inputs = [join_lines(text.written(argument)) for argument in call.args[1:]]
     name = f"`{inputs[0]}`" if len(inputs) == 1 else "one of its inputs"
     reason = f"a checkpoint with `use_reentrant=True`, at line {call.lineno}, keeps a"
     reason += f" graph only where {name} requires a gradient"
-    return _GraphEnd(op, reason, "the graph ends here", span=text.span(call))
+    return GraphEnd(op, reason, "the graph ends here", span=text.span(call))
 
 
-def _describe_copy(history: History, op: Op) -> _GraphEnd | None:
+def describe_copy(history: History, op: Op) -> GraphEnd | None:
     """Describe a tensor that was made anew from the values of others."""
     text_and_node = history.program.node(op.span)
     name = op.name.rpartition(".")[2]
@@ -150,10 +150,10 @@ def _describe_copy(history: History, op: Op) -> _GraphEnd | None:
         return None
     line = f" at line {op.span.line}" if op.span is not None else ""
     reason = f"{_write_call(history, op)}{line} copies values into a new tensor"
-    return _GraphEnd(op, reason, "the graph ends here", (text.written(node.args[0]),))
+    return GraphEnd(op, reason, "the graph ends here", (text.written(node.args[0]),))
 
 
-def _describe_numbers(history: History, op: Op) -> _GraphEnd | None:
+def describe_numbers(history: History, op: Op) -> GraphEnd | None:
     """Describe a call whose tensor was made of an array that numpy had computed."""
     text_and_node = history.program.node(op.span)
     if text_and_node is None:
@@ -167,7 +167,7 @@ def _describe_numbers(history: History, op: Op) -> _GraphEnd | None:
         reason = f"`{text.line_of(copy)}` at line {span.line} copies values into a new"
         written = write_without_numpy(text, copy.args[0])
         names = (written,) if written else ()
-        return _GraphEnd(op, f"{reason} tensor", "the graph ends here", names, span)
+        return GraphEnd(op, f"{reason} tensor", "the graph ends here", names, span)
     return None
 
 
@@ -207,7 +207,7 @@ def write_without_numpy(text: SourceText, node: ast.expr) -> str:
         node = call.value
 
 
-def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
+def _describe_frozen(history: History, frozen: list[str]) -> GraphEnd:
     """Describe a loss all of whose parameters are frozen."""
     span, words = None, ""
     head = find_unused_head(history.program)
@@ -220,7 +220,7 @@ def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
             reason += " all that the model computes with is frozen"
         label = "the new layer, which no call reads"
         where = head.text.span(head.statement)
-        return _GraphEnd(None, reason, label, (head.written,), where)
+        return GraphEnd(None, reason, label, (head.written,), where)
     for file in history.program.trace.sources:
         text = history.program.text(file)
         if text is not None:
@@ -229,7 +229,7 @@ def _describe_frozen(history: History, frozen: list[str]) -> _GraphEnd:
                 span, words = text.span(place), join_lines(text.written(place))
     reason = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
     reason += f" and {len(frozen) - 1} more" if len(frozen) > 1 else ""
-    return _GraphEnd(None, reason, "the parameters are frozen here", (words,), span)
+    return GraphEnd(None, reason, "the parameters are frozen here", (words,), span)
 
 
 def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:

@@ -46,6 +46,18 @@ def wrap_in_no_grad(text: SourceText, statement: ast.stmt) -> Edit | None:
     return _put_below(text, "with torch.no_grad():", body[first], body[last])
 
 
+def unwrap_block(text: SourceText, block: ast.With) -> Edit:
+    """Return the edit that leaves the statements of a `with` block without it."""
+    first, end = block.body[0], get_last_line(block)
+    extra = first.col_offset - block.col_offset
+    rows = [
+        row[extra:] if row[:extra].isspace() else row
+        for row in text.lines[first.lineno - 1 : end]
+    ]
+    last = len(text.lines[end - 1]) + 1
+    return Edit(Span(text.file, block.lineno, 1, end, last), "\n".join(rows))
+
+
 def wrap_in_condition(text: SourceText, statement: ast.stmt, condition: str) -> Edit:
     """Return the edit that puts `if condition:` above a statement."""
     return _put_below(text, f"if {condition}:", statement, statement)

@@ -17,6 +17,11 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
     is_before_optimizers,
 )
+from shapewright.analysis.training_mistakes.missing_passes import (
+    find_lost_graph,
+    find_missing_pass,
+    list_names,
+)
 from shapewright.analysis.training_mistakes.new_leaves import find_new_leaf
 from shapewright.findings.codes import (
     NO_GRADIENT,
@@ -28,7 +33,12 @@ from shapewright.findings.finding import Finding
 from shapewright.program.parameter_lists import iter_parameter_lists
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, collect_names
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    collect_names,
+    get_last_line,
+)
 from shapewright.record.report import Optimized, Outside
 
 
@@ -50,7 +60,7 @@ def find_forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         of = "" if whole else f" of {outside.of}"
         message = (
             f"{many}{of} parameters of `{outside.model}` get gradients and are in no "
-            f"optimizer: {_list_names(outside.paths)}"
+            f"optimizer: {list_names(outside.paths)}"
         )
         holders = strangers or list(scene.training.optimizers)
         holders.sort(key=_rank_holder)
@@ -238,7 +248,7 @@ def find_repeated_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         yield build_finding(
             PARAMETER_REPEATED,
             f"`{optimizer.name}` has {what} more than once, so a step of it is several "
-            f"steps there: {_list_names(optimizer.repeated)}",
+            f"steps there: {list_names(optimizer.repeated)}",
             place,
             (scene.built(optimizer.repeated[0]), "built here, and shared"),
         )
@@ -268,11 +278,11 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         whole = many == group.parameters
         if whole and any(find_cleared_by_hand(scene)):
             continue  # told by itself
-        leaf = find_new_leaf(scene, group) if whole else None
-        if leaf is not None:
-            yield leaf
+        reason = _find_reason(scene, group) if whole else None
+        if reason is not None:
+            yield reason
             continue
-        block = _find_block_around(scene, layers) if whole else None
+        block = _find_block_around(scene, group, layers) if whole else None
         if block is not None:
             words, place = block
             yield build_finding(
@@ -284,11 +294,15 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
                 (scene.span(group.stepped, "step"), "its steps do not change them"),
             )
             continue
+        lost = find_lost_graph(scene, group, layers, many)
+        if lost is not None:
+            yield lost
+            continue
         yield build_finding(
             NO_GRADIENT,
             f"{many} of the {group.parameters} parameters of"
             f" `{group.name}` never get a "
-            f"gradient: {_list_names(layers)}",
+            f"gradient: {list_names(layers)}",
             first or optimizer,
             (optimizer, "the optimizer holds them"),
             (scene.span(group.stepped, "step"), "its steps do not change them"),
@@ -307,17 +321,36 @@ def _is_constant_bias(scene: RehearsalContext, path: str) -> bool:
     )
 
 
+def _find_reason(scene: RehearsalContext, group: Optimized) -> Finding | None:
+    """Return the finding on what keeps all parameters of an optimizer from gradients:
+    a loss made anew, no backward pass.
+    """
+    return find_new_leaf(scene, group) or find_missing_pass(scene, group)
+
+
 def _find_block_around(
-    scene: RehearsalContext, layers: Sequence[str]
+    scene: RehearsalContext, group: Optimized, layers: Sequence[str]
 ) -> tuple[str, Span] | None:
-    """Return the `with torch.no_grad()` around all calls of some layers, if it is one
-    block for all of them.
+    """Return the `with torch.no_grad()` around all calls of some layers: the only one,
+    or of several the one in the loop of the optimizer's step.
     """
     history, wanted = History(scene.program), set(layers)
     blocks = {
         find_block(history, op) for op in scene.program.trace.ops if op.module in wanted
     }
-    return blocks.pop() if len(blocks) == 1 else None
+    if len(blocks) == 1:
+        return blocks.pop()
+    stepping = scene.program.node(scene.span(group.stepped, "step"))
+    loop = stepping[0].around(stepping[1], *LOOPS) if stepping is not None else None
+    if None in blocks or stepping is None or not isinstance(loop, ast.stmt):
+        return None
+    file, lines = stepping[0].file, range(loop.lineno, get_last_line(loop) + 1)
+    near = [
+        block
+        for block in blocks
+        if block is not None and block[1].file == file and block[1].line in lines
+    ]
+    return near[0] if len(near) == 1 else None
 
 
 def _report_idle_steps(scene: RehearsalContext, group: Optimized) -> Finding:
@@ -331,10 +364,3 @@ def _report_idle_steps(scene: RehearsalContext, group: Optimized) -> Finding:
         scene.span(group.stepped, "step"),
         (scene.span(group.built, group.name), "its parameters are chosen here"),
     )
-
-
-def _list_names(names: Sequence[str], most: int = 4) -> str:
-    """Return names as text: `a`, `b` and 3 more."""
-    text = ", ".join(f"`{name}`" for name in names[:most])
-    more = len(names) - most
-    return f"{text} and {more} more" if more > 0 else text

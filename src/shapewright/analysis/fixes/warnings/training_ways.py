@@ -23,6 +23,11 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_ranks,
     suggest_scaled_deviation,
 )
+from shapewright.analysis.fixes.warnings.gradient_edits import (
+    suggest_backward,
+    suggest_kept_graph,
+    suggest_unwrapped_block,
+)
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
 from shapewright.analysis.fixes.warnings.loop_edits import (
@@ -175,7 +180,13 @@ TRAINING_WAYS: dict[str, Suggest] = {
     FITTED_ANEW: suggest_fitted_scaler,
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: suggest_normalize,
-    NO_GRADIENT: combine(suggest_parentheses, suggest_loss_with_graph),
+    NO_GRADIENT: combine(
+        suggest_parentheses,
+        suggest_loss_with_graph,
+        suggest_backward,
+        suggest_kept_graph,
+        suggest_unwrapped_block,
+    ),
     GRAPH_KEPT: suggest_value,
     MEAN_OVER_SAMPLES: suggest_count_of_batches,
     SUM_AFTER_LOOP: suggest_inside_loop,

@@ -1,0 +1,131 @@
+"""Edits that give gradients to parameters that never get one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.lost_graphs import (
+    describe_cut,
+    find_copy,
+    write_without_numpy,
+)
+from shapewright.analysis.fixes.autograd.uncut_graphs import suggest_uncut_graph
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    unwrap_block,
+    write_after,
+    write_before,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.missing_passes import LOST, UNREAD, WRAPPERS
+from shapewright.findings.codes import GRAPH_CUT
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.syntax_nodes import get_called_name
+
+
+def suggest_backward(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `loss.backward()` before a step, or behind the loss if that stands in
+    another block.
+    """
+    step = text.statement_of(node) if isinstance(node, ast.expr) else node
+    for related in finding.related if isinstance(step, ast.stmt) else ():
+        place = program.node(related.span) if related.message == UNREAD else None
+        loss = place[1] if place is not None and place[0] is text else None
+        if isinstance(loss, ast.Assign) and isinstance(step, ast.stmt):
+            new = f"{text.written(loss.targets[0])}.backward()"
+            is_near = step in find_block(text, loss)
+            edit = write_before(text, step, new)
+            edit = edit if is_near else write_after(text, loss, new)
+            yield Fix("fits", f"`{new}` before the step", (edit,))
+
+
+def suggest_kept_graph(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `fake` for `fake.detach()` in the loss that is to train it; nothing for
+    layers whose names say that they may be frozen on purpose.
+    """
+    if LOST not in finding.message or FROZEN.search(finding.module or ""):
+        return
+    history = History(program)
+    flags = tuple(cut_lines(text, flag) for flag in _iter_flags_of_losses(text))
+    if isinstance(node, ast.Call) and (find_copy(node) is node or _is_leaf(node)):
+        new = write_without_numpy(text, node.args[0]) or text.written(node.args[0])
+        new = new.removesuffix(".tolist()").removesuffix(".detach()")
+        edits = (Edit(text.span(node), new), *flags)
+        yield Fix("fits", f"`{join_lines(new)}`", edits)
+        return
+    for op in program.trace.ops:
+        if op.span != finding.span or not any(f.requires_grad for f in op.inputs):
+            continue
+        cut = describe_cut(history, op)
+        failing = history.passes[-1] if history.passes else op
+        cause = Cause(
+            GRAPH_CUT, "cut", finding.message, failing, other=op, names=cut.names
+        )
+        for fix in suggest_uncut_graph(history, cause):
+            yield replace(fix, edits=(*fix.edits, *flags))
+        return
+
+
+def _is_leaf(node: ast.Call) -> bool:
+    """Return whether a call makes a new leaf of a tensor: `nn.Parameter(x)`."""
+    return get_called_name(node) in WRAPPERS and len(node.args) == 1
+
+
+FROZEN = re.compile(
+    r"backbone|encoder|pretrain|teacher|frozen|feature|extract|bert|resnet|vgg|clip",
+    re.IGNORECASE,
+)
+"""Names of parts that a training often leaves as they are."""
+
+
+def suggest_unwrapped_block(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to take a model's call out of `with torch.no_grad()`."""
+    block = text.parent(node) if isinstance(node, ast.expr) else None
+    block = text.parent(block) if isinstance(block, ast.withitem) else block
+    if "runs under" not in finding.message or not isinstance(block, ast.With):
+        return
+    if LOST in finding.message and FROZEN.search(finding.module or ""):
+        return
+    if len(block.items) == 1 and isinstance(node, ast.expr):
+        written = join_lines(text.written(node))
+        flags = [cut_lines(text, flag) for flag in _iter_flags_of_losses(text)]
+        edits = (unwrap_block(text, block), *flags)
+        yield Fix("fits", f"without `with {written}:`", edits)
+
+
+def _iter_flags_of_losses(text: SourceText) -> Iterator[ast.stmt]:
+    """Yield the statements before a backward pass that make its loss require a
+    gradient: `loss.requires_grad = True`, which torch refuses where it has a graph.
+    """
+    losses = {
+        ast.unparse(owner)
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) == "backward"
+        if (owner := get_receiver(node)) is not None
+    }
+    for statement in text.nodes:
+        target: ast.AST | None = None
+        if isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            target = statement.value.func
+        if not isinstance(target, ast.Attribute) or target.attr not in FLAGS:
+            continue
+        if ast.unparse(target.value) in losses and isinstance(statement, ast.stmt):
+            yield statement
+
+
+FLAGS = ("requires_grad", "requires_grad_")
