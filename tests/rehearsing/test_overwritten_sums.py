@@ -97,3 +97,47 @@ def test_the_number_of_the_last_batch_is_no_sum(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", RIGHT)
 def test_numbers_of_the_last_batch_are_right(name: str, tmp_path: Path) -> None:
     assert _rehearse(tmp_path, *RIGHT[name]) == []
+
+
+RESET = {
+    "a count": (
+        "",
+        "right = 0; right += (out.argmax(1) == y).sum().item()",
+        "print(right / len(data))",
+        "`right = 0` before the loop",
+    ),
+    "two counts": (
+        "",
+        "right, count = 0, 0; right += (out.argmax(1) == y).sum().item();"
+        " count += len(y)",
+        "print(right / count)",
+        "`right, count = 0, 0` before the loop",
+    ),
+}
+KEPT = {
+    "read in each batch": (
+        "",
+        "right = 0; right += (out.argmax(1) == y).sum().item(); print(right)",
+        "print(right)",
+    ),
+    "set again behind": (
+        "",
+        "right = 0; right += (out.argmax(1) == y).sum().item()",
+        "right = 1; print(right)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESET)
+def test_a_sum_that_each_batch_sets_to_zero(name: str, tmp_path: Path) -> None:
+    start, inside, behind, fix = RESET[name]
+    inside = inside.replace("; ", "\n            ")
+    parts = start or "pass", inside, behind
+    assert _rehearse(tmp_path, *parts) == [("loss-overwritten", [fix])]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_count_of_each_batch_is_quiet(name: str, tmp_path: Path) -> None:
+    start, inside, behind = KEPT[name]
+    inside = inside.replace("; ", "\n            ")
+    assert not _rehearse(tmp_path, start or "pass", inside, behind)

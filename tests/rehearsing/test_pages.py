@@ -37,7 +37,7 @@ CODES = (
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
     "floored-factor",
     "filtered-index",
-    "order-as-rank", "deviation-shifted",
+    "order-as-rank", "deviation-shifted", "return-order",
 )  # fmt: skip
 
 RAISES = {

@@ -156,6 +156,24 @@ AROUND = {
         "mu, logvar = model(x).chunk(2, dim=1)\n",
         "",
     ),
+    "reversed-divergence": (
+        "model, decoder = nn.Linear(6, 4), nn.Linear(2, 6).requires_grad_(False)\n"
+        + MODEL,
+        "mu, logvar = model(x).chunk(2, dim=1)\n",
+        "",
+    ),
+    "uniform-noise": (
+        "model, decoder = nn.Linear(6, 4), nn.Linear(2, 6).requires_grad_(False)\n"
+        + MODEL,
+        "mu, logvar = model(x).chunk(2, dim=1)\n",
+        "",
+    ),
+    "reversed-policy": (
+        "model = nn.Linear(6, 3)\n" + MODEL,
+        "dist = Categorical(logits=model(x))\nreturns = x.sum(1)\n"
+        "log_prob = dist.log_prob(dist.sample())\n",
+        "",
+    ),
     "nan-in-data": (
         "model = nn.Linear(2, 1)\n" + MODEL,
         "",

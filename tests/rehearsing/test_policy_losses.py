@@ -181,3 +181,99 @@ def test_both_have_an_edit(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert finding.fixes[0].checked
     assert "- 0.01 * dist.entropy().mean()" in finding.fixes[0].message
+
+
+REVERSED = {
+    "a sum": "loss = (log_probs * returns).sum()",
+    "a mean": "loss = torch.mean(log_probs * returns)",
+    "a ratio": (
+        "adv = returns - 1; ratio = (log_probs - old).exp();"
+        " loss = torch.min(ratio * adv, ratio.clamp(0.8, 1.2) * adv).mean()"
+    ),
+    "by index": (
+        "p = logits.log_softmax(-1).gather(1, actions[:, None]).squeeze(1);"
+        " loss = (p * returns).sum()"
+    ),
+}
+MEANT = {
+    "a minus": "loss = -(log_probs * returns).sum()",
+    "a minus inside": "loss = (-log_probs * returns).sum()",
+    "a minus later": "gain = (log_probs * returns).sum(); loss = -gain",
+    "a cost": "cost = -returns; loss = (log_probs * cost).sum()",
+    "returns of a cost": "returns = -returns; loss = (log_probs * returns).sum()",
+    "cross entropy": (
+        "p = F.cross_entropy(logits, actions, reduction='none');"
+        " loss = (p * returns).mean()"
+    ),
+    "weights": "weight = returns.abs(); loss = (log_probs * weight).sum()",
+}
+
+
+@pytest.mark.parametrize("name", REVERSED)
+def test_reversed_policies_are_found(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.replace("{loss}", REVERSED[name]))
+    found = [each for each in report.findings if each.code == "reversed-policy"]
+    assert found
+    assert name == "a ratio" or found[0].fixes[0].checked
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_policies_with_a_minus_are_quiet(name: str, tmp_path: Path) -> None:
+    assert "reversed-policy" not in codes(tmp_path, MEANT[name])
+
+
+RETURNS = """\
+import torch
+from torch import nn
+
+policy = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+gamma = 0.9
+for _ in range(2):
+    rewards = [float(i) for i in range(5)]
+    log_probs = policy(torch.randn(5, 6)).log_softmax(1)[:, 0]
+    total, returns = 0.0, []
+    {loop}
+    loss = -(log_probs * torch.tensor(returns)).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+BACK = "for r in reversed(rewards):\n        total = r + gamma * total\n        "
+TURNED = {
+    "appended": (f"{BACK}returns.append(total)", "`returns.insert(0, total)`"),
+    "by a slice": (
+        "for r in rewards[::-1]:\n        total = total * gamma + r\n"
+        "        returns.append(total)",
+        "`returns.insert(0, total)`",
+    ),
+    "from the first step": (
+        "for r in rewards:\n        total = r + gamma * total\n"
+        "        returns.insert(0, total)",
+        "`reversed(rewards)`",
+    ),
+    "from the first step, appended": (
+        "for r in rewards:\n        total = r + gamma * total\n"
+        "        returns.append(total)",
+        "`reversed(rewards)` and `returns.insert(0, total)`",
+    ),
+}
+IN_ORDER = {
+    "inserted": f"{BACK}returns.insert(0, total)",
+    "turned later": f"{BACK}returns.append(total)\n    returns = returns[::-1]",
+    "reversed later": f"{BACK}returns.append(total)\n    returns.reverse()",
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_returns_in_another_order_are_found(name: str, tmp_path: Path) -> None:
+    loop, fix = TURNED[name]
+    (finding,) = rehearsed(tmp_path, RETURNS.replace("{loop}", loop)).findings
+    assert finding.code == "return-order"
+    assert [each.message for each in finding.fixes if each.checked] == [fix]
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_returns_in_order_are_quiet(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, RETURNS.replace("{loop}", IN_ORDER[name]))
+    assert not report.findings

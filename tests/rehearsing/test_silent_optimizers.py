@@ -364,15 +364,61 @@ RIGHT_METRICS = [
 ]
 
 
+def write_metrics(mode: str, step: str) -> str:
+    """Return the training with a metric; its scheduler steps by the loss."""
+    if "plateau" not in step:
+        step = f"plateau.step(val_loss)\n    {step}"
+    return METRICS.replace("MODE", mode).replace("TRAIN", TRAIN).replace("STEP", step)
+
+
 @pytest.mark.parametrize(("mode", "step"), WRONG_METRICS)
 def test_a_wrong_direction_is_found(mode: str, step: str, tmp_path: Path) -> None:
-    text = METRICS.replace("MODE", mode).replace("TRAIN", TRAIN).replace("STEP", step)
-    report = rehearsed(tmp_path, SCRIPT + text)
+    report = rehearsed(tmp_path, SCRIPT + write_metrics(mode, step))
     assert [finding.code for finding in report.findings] == ["metric-direction"]
 
 
 @pytest.mark.parametrize(("mode", "step"), RIGHT_METRICS)
 def test_a_right_direction_is_not(mode: str, step: str, tmp_path: Path) -> None:
-    text = METRICS.replace("MODE", mode).replace("TRAIN", TRAIN).replace("STEP", step)
-    report = rehearsed(tmp_path, SCRIPT + text)
+    report = rehearsed(tmp_path, SCRIPT + write_metrics(mode, step))
     assert [finding.message for finding in report.findings] == []
+
+
+IDLE = {
+    "never named": ("scheduler = StepLR(optimizer, 5)", "pass", "behind the loop"),
+    "not called": (
+        "scheduler = StepLR(optimizer, 5)",
+        "scheduler.step",
+        "`scheduler.step()`",
+    ),
+    "of batches": ("once = OneCycleLR(optimizer, 0.1, 30)", "pass", "after the"),
+}
+SCHEDULED = f"""
+from torch.optim.lr_scheduler import OneCycleLR
+
+optimizer = SGD(net.parameters(), lr=0.1)
+BUILT
+for epoch in range(3):{TRAIN}    STEP
+"""
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_a_scheduler_that_never_steps(name: str, tmp_path: Path) -> None:
+    built, step, fix = IDLE[name]
+    text = SCHEDULED.replace("BUILT", built).replace("STEP", step)
+    (finding,) = rehearsed(tmp_path, SCRIPT + text).findings
+    assert finding.code == "never-stepped"
+    assert "the learning rate stays as it is" in finding.message
+    (edit,) = [each for each in finding.fixes if each.checked]
+    assert fix in edit.message
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["scheduler.step()", "step_all(scheduler)", "state = scheduler.state_dict()"],
+)
+def test_a_scheduler_that_is_read_is_quiet(step: str, tmp_path: Path) -> None:
+    """Whatever is done with it may step it."""
+    head = "def step_all(*all):\n    [each.step() for each in all]\n"
+    built = "scheduler = StepLR(optimizer, 5)"
+    text = SCHEDULED.replace("BUILT", built).replace("STEP", step)
+    assert not rehearsed(tmp_path, SCRIPT + head + text).findings

@@ -630,6 +630,15 @@ CENTRED_AXIS = _hazard("centred-axis",
 VARIANCE_AS_SCALE = _hazard("variance-as-scale",
     "noise scaled by `exp` of a log-variance: a variance, not a deviation",
     "`torch.exp(0.5 * logvar)`", of_shapes=False)
+REVERSED_DIVERGENCE = _hazard("reversed-divergence",
+    "a divergence that a loss subtracts: minimizing it makes the distributions differ",
+    "`-0.5 * (1 + logvar - mu**2 - logvar.exp()).sum()`", of_shapes=False)
+UNIFORM_NOISE = _hazard("uniform-noise",
+    "numbers between 0 and 1 where noise of a normal distribution is meant",
+    "`torch.randn_like`", of_shapes=False)
+REVERSED_POLICY = _hazard("reversed-policy",
+    "a policy loss that makes the actions with a high return less likely",
+    "`-(log_prob * advantage).mean()`", of_shapes=False)
 NAN_IN_DATA = _hazard("nan-in-data",
     "data with NaN or infinities that reach a layer or a loss",
     "rows without them, or values put in their place", of_shapes=False)
@@ -771,6 +780,9 @@ GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
 MODEL_NOT_COPIED = _mistake("model-not-copied",
     "a target network or an average that is the model itself under a second name",
     "`copy.deepcopy(model)`")
+RETURN_ORDER = _mistake("return-order",
+    "discounted returns that are kept in another order than their steps",
+    "`for reward in reversed(rewards)` with `returns.insert(0, total)`")
 STATISTICS_NOT_FROZEN = _mistake("statistics-not-frozen",
     "frozen layers of batch norm that go on with their running statistics",
     "`backbone.eval()` after `model.train()`", severity="note")

@@ -1,58 +1,155 @@
-"""Find a variance that scales noise where its root is meant, as in a VAE."""
+"""Find mistakes of noise and divergence, as in a VAE: a variance or its logarithm that
+scales noise, noise that is not normal, a divergence that is maximized.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.context import LOSSES, HazardContext
 from shapewright.analysis.hazards.loss_terms import (
     PRODUCTS,
+    QUOTIENTS,
     find_base,
     find_terms,
     iter_losses,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.findings.codes import VARIANCE_AS_SCALE, looks_for
+from shapewright.findings.codes import (
+    REVERSED_DIVERGENCE,
+    UNIFORM_NOISE,
+    VARIANCE_AS_SCALE,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 RANDOM = operators_with("is_random")
 EMPTY = operators_with("leaves_values_unset", "is_factory")
 FILLS = frozenset({"normal_", "uniform_"})
 """What draws numbers into a tensor that is there already."""
+UNIFORM = frozenset({"rand", "rand_like"})
 SQUARES = frozenset({"pow", "**", "square"})
 
 
 @looks_for(VARIANCE_AS_SCALE)
 def find_variances_as_scales(scene: HazardContext) -> Iterator[Finding]:
-    """Find noise times `exp(v)` where a divergence takes `v` for a log-variance."""
-    variances = _find_log_variances(scene)
+    """Find noise times `exp(v)`, or `v`, where a divergence takes `v` for a
+    log-variance.
+    """
+    variances = {part.log_variance: part for part in _iter_divergences(scene)}
     for call in scene.calls:
         if call.name not in PRODUCTS | {"addcmul"} or call.op.span is None:
             continue
         if not any(_is_drawn(scene, fact) for fact in call.op.inputs):
             continue
-        for fact in call.op.inputs:
+        for at, fact in enumerate(call.op.inputs):
             exponential = _get_exponential(scene, fact)
-            if exponential is None:
-                continue
-            used = variances.get(exponential.op.inputs[0].tensor)
+            source = exponential.op.inputs[0] if exponential is not None else fact
+            used = variances.get(source.tensor)
             if used is None:
                 continue
-            name = scene.words(exponential.op)[0]
+            scaled = exponential.op if exponential is not None else call.op
+            name = scene.words(scaled)[0 if exponential is not None else at]
+            of = "`exp` of " if exponential is not None else ""
             message = (
-                f"noise is scaled by `exp` of {name}, which the loss takes for the"
+                f"noise is scaled by {of}{name}, which the loss takes for the"
                 " logarithm of a variance: the standard deviation is"
                 f" {_write_root(name)}"
             )
             yield scene.finding(
                 VARIANCE_AS_SCALE,
-                exponential.op,
+                scaled,
                 message,
                 (call.op, "it scales the noise here"),
-                (used.op, "its `exp` is the variance of the divergence here"),
+                (used.exponential.op, "its `exp` is the variance of the divergence"),
             )
+
+
+@looks_for(REVERSED_DIVERGENCE)
+def find_reversed_divergences(scene: HazardContext) -> Iterator[Finding]:
+    """Find divergences from a standard normal distribution that a loss subtracts."""
+    seen = set[object]()
+    for part in _iter_divergences(scene):
+        call = part.exponential
+        if part.factor >= 0 or call.op.span is None or call.op.span in seen:
+            continue
+        seen.add(call.op.span)
+        yield scene.finding(
+            REVERSED_DIVERGENCE,
+            call.op,
+            "the loss subtracts this divergence from a standard normal distribution:"
+            " minimizing it drives mean and variance away from 0 and 1",
+        )
+
+
+@looks_for(UNIFORM_NOISE)
+def find_uniform_noise(scene: HazardContext) -> Iterator[Finding]:
+    """Find numbers between 0 and 1 that are drawn where normal noise is meant: scaled
+    by a deviation, or as the noise that a model learns to predict.
+    """
+    variances = {part.log_variance: part for part in _iter_divergences(scene)}
+    for call in scene.calls:
+        if call.op.span is None:
+            continue
+        if call.name in PRODUCTS | {"addcmul"}:
+            drawn = [f for f in call.op.inputs if _is_uniform(scene, f)]
+            scales = [s.op for f in call.op.inputs if (s := _find_root(scene, f))]
+            known = [
+                variances[tensor].exponential.op
+                for scale in scales
+                if (tensor := _get_source(scene, scale)) in variances
+            ]
+            if drawn and known:
+                yield _report_uniform(
+                    scene, call, drawn[0], (known[0], "its variance, in the divergence")
+                )
+        elif call.name in LOSSES and len(call.op.inputs) > 1:
+            target = find_base(scene, call.op.inputs[1])
+            users = scene.users.get(target.tensor, ())
+            if _is_uniform(scene, target) and call.op.inputs[0].requires_grad:
+                mixed = [
+                    u for u in users if u.name in PRODUCTS and len(u.op.inputs) > 1
+                ]
+                if mixed:
+                    place = (mixed[0].op, "it is mixed with the data here")
+                    yield _report_uniform(scene, call, target, place)
+
+
+def _report_uniform(
+    scene: HazardContext, call: OperatorCall, fact: Fact, place: tuple[Op, str]
+) -> Finding:
+    maker = scene.maker(find_base(scene, fact))
+    made = maker.op if maker is not None else call.op
+    name = made.name.rpartition(".")[2]
+    message = (
+        f"`{name}` draws numbers between 0 and 1, and this is noise of a normal"
+        f" distribution with mean 0: `{name.replace('rand', 'randn', 1)}`"
+    )
+    return scene.finding(UNIFORM_NOISE, made, message, place)
+
+
+def _is_uniform(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor holds numbers between 0 and 1, as they were drawn."""
+    maker = scene.maker(find_base(scene, fact))
+    return maker is not None and maker.name in UNIFORM and not fact.requires_grad
+
+
+def _find_root(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the `exp` of a deviation, `exp(0.5 * v)`."""
+    maker = scene.maker(find_base(scene, fact))
+    return maker if maker is not None and maker.name in ("exp", "exp_") else None
+
+
+def _get_source(scene: HazardContext, exponential: Op) -> int:
+    """Return the tensor whose half, or itself, an `exp` is of."""
+    fact = find_base(scene, exponential.inputs[0])
+    half = scene.maker(fact)
+    if half is not None and half.name in PRODUCTS | QUOTIENTS and half.op.inputs:
+        fact = half.op.inputs[0]
+    return fact.tensor
 
 
 def _write_root(name: str) -> str:
@@ -79,13 +176,23 @@ def _get_exponential(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     return maker if maker.op.kind != "inplace" else None
 
 
-def _find_log_variances(scene: HazardContext) -> dict[int, OperatorCall]:
-    """Return the `exp` of each log-variance of a divergence, by the log-variance.
-
-    The divergence from a standard normal distribution is the sum of
-    ``mu**2 + exp(v) - v - 1``, halved (Kingma and Welling, 2014, appendix B).
+@dataclass(frozen=True, slots=True)
+class _Divergence:
+    """The divergence of a normal distribution in a loss: the tensor of its
+    log-variance, the `exp` of it, and how often the loss adds it.
     """
-    variances: dict[int, OperatorCall] = {}
+
+    log_variance: int
+    exponential: OperatorCall
+    factor: float
+
+
+def _iter_divergences(scene: HazardContext) -> Iterator[_Divergence]:
+    """Yield the divergences from a standard normal distribution in all losses.
+
+    It is the sum of ``mu**2 + exp(v) - v - 1``, halved (Kingma and Welling, 2014,
+    appendix B).
+    """
     for loss in iter_losses(scene):
         terms = find_terms(scene, loss)
         factors: dict[int, float] = {}
@@ -105,5 +212,4 @@ def _find_log_variances(scene: HazardContext) -> dict[int, OperatorCall]:
             source = find_base(scene, maker.op.inputs[0])
             factor = factors.get(source.tensor, 0.0)
             if factor and abs(factor + term.factor) < 1e-6 * abs(factor):
-                variances[maker.op.inputs[0].tensor] = maker
-    return variances
+                yield _Divergence(maker.op.inputs[0].tensor, maker, term.factor)

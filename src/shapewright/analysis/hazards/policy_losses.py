@@ -7,6 +7,7 @@ entropy of the same distribution.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
     MINIMIZED_ENTROPY,
+    REVERSED_POLICY,
     looks_for,
 )
 from shapewright.findings.finding import Finding
@@ -237,6 +239,50 @@ def _find_own_loss(
         if any(find_base(scene, f).tensor in values for f in trained[:1]):
             return call
     return None
+
+
+# -- signs -----------------------------------------------------------------------------
+
+REWARDS = re.compile(
+    r"rewards?|returns?|adv(antages?)?|discounted\w*|gaes?|(td_)?deltas?|[RG]t?",
+    re.IGNORECASE,
+)
+"""Names of what a policy is to make more of."""
+
+
+@looks_for(REVERSED_POLICY)
+def find_reversed_policies(scene: HazardContext) -> Iterator[Finding]:
+    """Find policy losses in which probabilities of actions are multiplied by rewards
+    and minimized.
+    """
+    seen = set[object]()
+    for loss in iter_losses(scene):
+        for policy in _find_policy_terms(scene, find_terms(scene, loss)):
+            op = policy.product.op
+            if policy.factor <= 0 or op.span is None or op.span in seen:
+                continue
+            at = [fact.tensor for fact in op.inputs].index(policy.advantage.tensor)
+            name = scene.words(op)[at].strip("`")
+            if not REWARDS.fullmatch(name.split("[")[0].rpartition(".")[2]):
+                continue
+            if _is_turned(scene, policy.advantage):
+                continue
+            seen.add(op.span)
+            message = (
+                f"the loss adds `{name}` times what grows with an action's probability:"
+                " minimizing it makes actions with a high one less likely"
+            )
+            yield scene.finding(REVERSED_POLICY, op, message)
+
+
+def _is_turned(scene: HazardContext, advantage: Fact) -> bool:
+    """Return whether an advantage has a sign of its own: `-returns`, a cost that is
+    subtracted from a baseline.
+    """
+    ancestors = find_ancestors(scene, advantage, MOST)
+    return advantage.requires_grad or any(
+        is_negated(call) for call in ancestors.values()
+    )
 
 
 # -- entropies -------------------------------------------------------------------------

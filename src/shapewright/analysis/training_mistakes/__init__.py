@@ -50,6 +50,7 @@ from shapewright.analysis.training_mistakes import (
 )
 from shapewright.analysis.training_mistakes import preparations as preparations
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
+from shapewright.analysis.training_mistakes import return_orders as return_orders
 from shapewright.analysis.training_mistakes import same_branches as same_branches
 from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
 from shapewright.analysis.training_mistakes import (

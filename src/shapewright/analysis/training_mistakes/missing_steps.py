@@ -1,10 +1,11 @@
 """Find trainings in which nothing changes the parameters: an optimizer that never
-steps, an update that the program defines and never calls.
+steps, an update that the program defines and never calls; schedulers that never step.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
@@ -18,6 +19,8 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
+    get_last_name,
+    iter_assignments,
     list_arguments,
 )
 from shapewright.record.report import Moment, Optimized
@@ -68,6 +71,58 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
         scene.find_uncalled("step")
         or (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
     )
+
+
+SCHEDULER = re.compile(r"\w*LR|ReduceLROnPlateau|CosineAnnealingWarmRestarts")
+"""Names of torch's schedulers of a learning rate."""
+
+
+@looks_for(NEVER_STEPPED)
+def find_idle_schedulers(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find schedulers that a program builds and never names again."""
+    if not any(built.stepped is not None for built in scene.training.optimizers):
+        return
+    texts = list(scene.program.own_texts())
+    for text in texts:
+        for target, value in iter_assignments(text.tree):
+            name = get_called_name(value)
+            if not SCHEDULER.fullmatch(name) or not isinstance(value, ast.Call):
+                continue
+            is_of_torch = "lr_scheduler" in text.text and value.args
+            if not is_of_torch or not isinstance(target, ast.Name | ast.Attribute):
+                continue
+            own = get_last_name(target)
+            uses = [use for other in texts for use in _iter_uses(other, own)]
+            if own == "_" or any(not _is_named_only(*use) for use in uses):
+                continue
+            yield build_finding(
+                NEVER_STEPPED,
+                f"`{name}` never steps: the learning rate stays as it is",
+                text.span(value),
+                *(
+                    (other.span(method), "without parentheses this calls nothing")
+                    for other, use in uses
+                    if isinstance(method := other.parent(use), ast.expr)
+                ),
+            )
+
+
+def _iter_uses(
+    text: SourceText, name: str
+) -> Iterator[tuple[SourceText, ast.Name | ast.Attribute]]:
+    """Yield where a text reads a name, or an attribute of that name."""
+    for node in text.nodes:
+        if not isinstance(node, ast.Name | ast.Attribute):
+            continue
+        if isinstance(node.ctx, ast.Load) and get_last_name(node) == name:
+            yield text, node
+
+
+def _is_named_only(text: SourceText, use: ast.expr) -> bool:
+    """Return whether a statement is `scheduler.step`, without parentheses."""
+    method = text.parent(use)
+    is_step = isinstance(method, ast.Attribute) and method.attr == "step"
+    return is_step and isinstance(text.parent(method), ast.Expr)
 
 
 def _iter_kind(moment: Moment, kind: str) -> Iterator[Moment]:

@@ -1,5 +1,5 @@
-"""Find numbers that each batch assigns anew, and that are divided behind the loop as if
-they had been added up: `running_loss = loss.item()`.
+"""Find numbers that each batch assigns anew, or sets to zero, and that are read behind
+the loop as if they had been added up: `running_loss = loss.item()`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from shapewright.analysis.training_mistakes.sample_counts import is_sample_count
 from shapewright.findings.codes import LOSS_OVERWRITTEN
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import collect_names, get_iterated
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_iterated,
+    get_last_line,
+)
 
 
 def find_overwritten_sums(scene: RehearsalContext) -> Iterator[Finding]:
@@ -53,14 +58,86 @@ def find_overwritten_sums(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
-def _iter_plain(body: list[ast.stmt]) -> Iterator[ast.Assign]:
-    """Yield the assignments of one name that each turn of a loop runs."""
+def find_sums_set_to_zero(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find sums that each batch sets to zero, read behind the loop only."""
+    for loop in iter_batch_loops(scene):
+        resets = [
+            (statement, name)
+            for statement in _iter_plain(loop.node.body, several=True)
+            for name in sorted(collect_names(statement, ast.Store))
+            if _is_set_to_zero(statement, name)
+            if _is_sum_of_loop(loop, statement, name)
+        ]
+        if not resets:
+            continue
+        names = " and ".join(f"`{name}`" for _, name in resets)
+        use = _find_use_behind(loop, resets[0][1])
+        yield build_finding(
+            LOSS_OVERWRITTEN,
+            f"each batch sets {names} to 0 again: behind the loop"
+            f" {'it counts' if len(resets) == 1 else 'they count'} the last batch only",
+            loop.text.span(resets[0][0]),
+            (loop.text.span(use) if use is not None else None, "it is read here"),
+            *((loop.text.span(other), "and here") for other, _ in resets[1:]),
+        )
+
+
+def _is_sum_of_loop(loop: StoryLoop, reset: ast.Assign, name: str) -> bool:
+    """Return whether a name that a loop sets to zero is only added to in it, and read
+    behind it.
+    """
+    nodes = [n for n in ast.walk(loop.node) if isinstance(n, ast.Name) and n.id == name]
+    sums = [
+        statement
+        for statement in ast.walk(loop.node)
+        if isinstance(statement, ast.stmt) and get_addition(statement)[0] == name
+        if not get_addition(statement)[2] and statement.lineno > reset.lineno
+        if loop.text.around(statement, ast.For) is loop.node
+    ]
+    own = sum(len(_list_uses(statement, name)) for statement in sums) + 1
+    is_read = _find_use_behind(loop, name) is not None
+    return bool(sums) and len(nodes) == own and is_read
+
+
+def _list_uses(statement: ast.stmt, name: str) -> list[ast.Name]:
+    """Return the places at which a statement names a number."""
+    return [
+        node
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
+
+
+def _find_use_behind(loop: StoryLoop, name: str) -> ast.Name | None:
+    """Return the first place behind a loop, in its function, that reads a number which
+    nothing has set again.
+    """
+    function = loop.text.around(loop.node, *FUNCTIONS)
+    last = get_last_line(loop.node)
+    uses = [
+        node
+        for node in (ast.walk(function) if function is not None else loop.text.nodes)
+        if isinstance(node, ast.Name) and node.id == name and node.lineno > last
+    ]
+    first = min(uses, key=lambda node: (node.lineno, node.col_offset), default=None)
+    if first is None or not isinstance(first.ctx, ast.Load):
+        return None
+    return first
+
+
+def _iter_plain(body: list[ast.stmt], *, several: bool = False) -> Iterator[ast.Assign]:
+    """Yield the assignments of one name, or of several, that each turn of a loop
+    runs.
+    """
     for statement in body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            if isinstance(statement.targets[0], ast.Name):
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) or (
+                several and isinstance(target, ast.Tuple)
+            ):
                 yield statement
         elif isinstance(statement, ast.With):
-            yield from _iter_plain(statement.body)
+            yield from _iter_plain(statement.body, several=several)
 
 
 def _find_division(

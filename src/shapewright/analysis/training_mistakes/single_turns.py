@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.overwritten_sums import (
     find_overwritten_sums,
+    find_sums_set_to_zero,
 )
 from shapewright.findings.codes import LOSS_OVERWRITTEN, RETURN_IN_LOOP, looks_for
 from shapewright.findings.finding import Finding
@@ -128,6 +129,7 @@ def find_overwritten_losses(scene: RehearsalContext) -> Iterator[Finding]:
     and sums over batches that were meant and hold the last one.
     """
     yield from find_overwritten_sums(scene)
+    yield from find_sums_set_to_zero(scene)
     batches = {loop.node for loop in scene.loops()}
     for text in scene.program.own_texts():
         for loop in text.nodes:

@@ -62,6 +62,9 @@ def suggest_added_loss(
     loop = text.around(node, ast.For)
     if loop is None or not isinstance(node, ast.Assign):
         return
+    if "to 0 again" in finding.message:
+        yield from _suggest_zero_before(program, finding, text, loop)
+        return
     name, value = text.written(node.targets[0]), text.written(node.value)
     if "the mean of the last batch" in finding.message:
         value = f"({value})" if isinstance(node.value, ast.BinOp) else value
@@ -72,6 +75,28 @@ def suggest_added_loss(
     if not is_sum and find_zero(text, loop, name) is None:
         edits.insert(0, write_before(text, loop, f"{name} = 0"))
     yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))
+
+
+def _suggest_zero_before(
+    program: Program, finding: Finding, text: SourceText, loop: ast.For
+) -> Iterator[Fix]:
+    """Suggest to set sums to zero before the loop that adds them up."""
+    places = [finding.span, *(place.span for place in finding.related)]
+    nodes = [program.node(place) for place in places]
+    resets = [
+        node[1]
+        for node in nodes
+        if node is not None and isinstance(node[1], ast.Assign)
+        if text.around(node[1], ast.For) is loop
+    ]
+    around = text.parent(loop)
+    head = around if isinstance(around, ast.With) else loop
+    indent = text.lines[head.lineno - 1][: head.col_offset]
+    rows = [text.written(reset) for reset in resets]
+    edits = [cut_lines(text, reset) for reset in resets]
+    edits.append(write_before(text, head, f"\n{indent}".join(rows)))
+    shown = "; ".join(map(join_lines, rows))
+    yield Fix("fits", f"`{shown}` before the loop", tuple(edits))
 
 
 def suggest_bound_names(

@@ -195,8 +195,13 @@ def suggest_pessimistic_bound(
 def suggest_root_of_variance(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `exp(0.5 * logvar)` in place of `exp(logvar)`."""
+    """Suggest `exp(0.5 * logvar)` in place of `exp(logvar)`, or of `logvar`."""
     if not isinstance(node, ast.Call) or get_called_name(node) != "exp":
+        name = finding.message.partition("scaled by `")[2].partition("`")[0]
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id == name:
+                new = f"torch.exp(0.5 * {name})"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
         return
     if node.args:
         value: ast.expr = node.args[0]

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import replace_lines, write_after
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.missing_steps import SCHEDULER
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_iterated
+from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_iterated
 
 
 def suggest_step_of_scaler(
@@ -235,3 +236,37 @@ def suggest_true_division(
             new = sign.replace("//", "/")
             shown = text.written(node).replace(sign, new, 1)
             yield Fix("fits", f"`{join_lines(shown)}`", (Edit(between, new),))
+
+
+OF_BATCHES = frozenset({"OneCycleLR", "CyclicLR"})
+"""Schedulers that step with each batch."""
+
+
+def suggest_step_of_scheduler(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `scheduler.step()` behind the loop over batches, or in it for a cycle."""
+    built = text.statement_of(node) if isinstance(node, ast.expr) else node
+    name = get_called_name(built.value) if isinstance(built, ast.Assign) else ""
+    if not isinstance(built, ast.Assign) or not SCHEDULER.fullmatch(name):
+        return
+    if name == "ReduceLROnPlateau":
+        return  # what it waits for is not known
+    assert isinstance(built.value, ast.Call)
+    optimizer = text.line_of(built.value.args[0])
+    new = f"{text.line_of(built.targets[0])}.step()"
+    for call in text.nodes:
+        owner = get_receiver(call) if isinstance(call, ast.Call) else None
+        if owner is None or not isinstance(call, ast.Call):
+            continue
+        loop = text.around(call, *LOOPS)
+        is_step = get_called_name(call) == "step" and text.line_of(owner) == optimizer
+        if not is_step or loop is None:
+            continue
+        if name in OF_BATCHES:
+            edit = write_after(text, text.statement_of(call), new)
+            yield Fix("fits", f"`{new}` after the optimizer's step", (edit,))
+        elif text.around(loop, *LOOPS) is not None:
+            edit = write_after(text, loop, new)
+            yield Fix("fits", f"`{new}` behind the loop over batches", (edit,))
+        return

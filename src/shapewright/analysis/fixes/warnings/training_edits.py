@@ -404,6 +404,8 @@ def suggest_step(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `optimizer.step()` after the backward pass."""
+    if "learning rate" in finding.message:
+        return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     owners = find_owners(text, "zero_grad")
     for related in finding.related:

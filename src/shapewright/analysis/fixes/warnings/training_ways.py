@@ -51,6 +51,7 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_own_scheduler,
     suggest_rate_of_one,
     suggest_step_of_scaler,
+    suggest_step_of_scheduler,
     suggest_steps_of_loader,
     suggest_true_division,
 )
@@ -60,6 +61,7 @@ from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_model_copy,
     suggest_part,
 )
+from shapewright.analysis.fixes.warnings.sign_edits import suggest_order_of_returns
 from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
 from shapewright.analysis.fixes.warnings.split_edits import suggest_shuffled_data
 from shapewright.analysis.fixes.warnings.step_edits import (
@@ -126,6 +128,7 @@ from shapewright.findings.codes import (
     PATIENCE_NOT_RESET,
     RATE_AS_FACTOR,
     RETURN_IN_LOOP,
+    RETURN_ORDER,
     REVERSED_GUIDANCE,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
@@ -192,7 +195,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
-    NEVER_STEPPED: combine(suggest_parentheses, suggest_step),
+    NEVER_STEPPED: combine(
+        suggest_parentheses, suggest_step_of_scheduler, suggest_step
+    ),
     COUNT_NOT_READ: suggest_own_counts,
     COUNT_OVER_BATCHES: suggest_count_of_samples,
     MEAN_OF_MEANS: combine(suggest_curve_of_mean, suggest_count_of_samples),
@@ -206,6 +211,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    RETURN_ORDER: suggest_order_of_returns,
     RETURN_IN_LOOP: suggest_return_behind_loop,
     LOSS_OVERWRITTEN: suggest_added_loss,
     LATE_BINDING: suggest_bound_names,

@@ -78,6 +78,11 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_later_load,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
+from shapewright.analysis.fixes.warnings.sign_edits import (
+    suggest_added_divergence,
+    suggest_negative,
+    suggest_normal_noise,
+)
 from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_added_tensor,
     suggest_carried_state,
@@ -173,7 +178,9 @@ from shapewright.findings.codes import (
     QUANTILES_SWAPPED,
     REPEATED_LAYER,
     RESULT_DROPPED,
+    REVERSED_DIVERGENCE,
     REVERSED_MINING,
+    REVERSED_POLICY,
     REVERSED_STRAIGHT_THROUGH,
     ROOT_OF_ZERO,
     SEPARATE_PERMUTATIONS,
@@ -184,6 +191,7 @@ from shapewright.findings.codes import (
     STATE_DROPPED,
     TEACHER_WITH_GRAPH,
     TERM_WITHOUT_GRAPH,
+    UNIFORM_NOISE,
     UNMATCHED_STATE_DICT,
     UNREACHABLE_TARGETS,
     UNRELATED_NOISE,
@@ -258,6 +266,9 @@ WAYS: dict[str, Suggest] = {
     UNSCALED_PIXELS: suggest_scaled_pixels,
     IGNORED_LABELS_COUNTED: suggest_kept_labels,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
+    REVERSED_DIVERGENCE: suggest_added_divergence,
+    REVERSED_POLICY: suggest_negative,
+    UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: suggest_transpose,
     PADDED_MEAN: suggest_masked_mean,
     WRONG_AXIS: combine(suggest_kept_dim, suggest_other_dim),

@@ -1,0 +1,100 @@
+"""Edits of signs and of random numbers in the formulas of a loss."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+
+
+def suggest_added_divergence(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the other sign of the number before a divergence, or `+` where a loss
+    subtracts it.
+    """
+    if not isinstance(node, ast.expr):
+        return
+    statement = text.statement_of(node)
+    value = getattr(statement, "value", None)
+    for part in ast.walk(value if isinstance(value, ast.expr) else ast.Pass()):
+        if not isinstance(part, ast.BinOp) or not isinstance(part.op, ast.Mult):
+            continue
+        number = part.left
+        turned = ""
+        if isinstance(number, ast.Constant):
+            turned = f"-{text.written(number)}"
+        elif isinstance(number, ast.UnaryOp) and isinstance(number.op, ast.USub):
+            turned = text.written(number.operand)
+        if turned:
+            shown = f"{turned} * {text.written(part.right)}"
+            edit = Edit(text.span(number), turned)
+            yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+            break
+    names = [
+        ast.unparse(target)
+        for target in (statement.targets if isinstance(statement, ast.Assign) else ())
+    ]
+    for other in text.nodes:
+        if not isinstance(other, ast.BinOp) or not isinstance(other.op, ast.Sub):
+            continue
+        right = other.right
+        while isinstance(right, ast.BinOp) and isinstance(right.op, ast.Mult):
+            right = right.right if get_dotted_name(right.right) in names else right.left
+        if get_dotted_name(right) in names:
+            new = f"{text.written(other.left)} + {text.written(other.right)}"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(other), new),))
+
+
+def suggest_normal_noise(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `torch.randn_like(x)` for `torch.rand_like(x)`."""
+    name = get_called_name(node)
+    if not isinstance(node, ast.Call) or not name.startswith("rand"):
+        return
+    old = text.written(node.func)
+    new = old[: len(old) - len(name)] + name.replace("rand", "randn", 1)
+    shown = new + text.written(node).removeprefix(old)
+    yield Fix("fits", f"`{join_lines(shown)}`", (Edit(text.span(node.func), new),))
+
+
+def suggest_negative(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `-log_prob * advantage` for a product that is minimized."""
+    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+    if isinstance(node, ast.expr) and (is_product or isinstance(node, ast.Call)):
+        new = f"-{text.written(node)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node).start, "-"),))
+
+
+def suggest_order_of_returns(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `returns.insert(0, total)` for sums from the last step, and
+    `reversed(rewards)` for sums from the first one.
+    """
+    if isinstance(node, ast.Call) and get_called_name(node) == "append":
+        yield _write_insertion(text, node, ())
+        return
+    kept = program.node(finding.related[0].span) if finding.related else None
+    if kept is None or not isinstance(node, ast.expr):
+        return
+    edit = Edit(text.span(node), f"reversed({text.written(node)})")
+    if isinstance(kept[1], ast.Call) and get_called_name(kept[1]) == "append":
+        yield _write_insertion(text, kept[1], (edit,))
+    else:
+        yield Fix("fits", f"`{edit.text}`", (edit,))
+
+
+def _write_insertion(text: SourceText, call: ast.Call, edits: tuple[Edit, ...]) -> Fix:
+    """Return the fix that keeps a sum in front of those before it."""
+    assert isinstance(call.func, ast.Attribute)
+    new = f"{text.written(call.func.value)}.insert(0, {text.written(call.args[0])})"
+    shown = " and ".join(f"`{part}`" for part in [*(e.text for e in edits), new])
+    return Fix("fits", shown, (*edits, Edit(text.span(call), new)))
