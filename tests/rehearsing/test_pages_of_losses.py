@@ -156,6 +156,13 @@ AROUND = {
         "mu, logvar = model(x).chunk(2, dim=1)\n",
         "",
     ),
+    "adversarial-labels": (
+        "model, G, bce = nn.Linear(6, 1), nn.Linear(6, 6), nn.BCEWithLogitsLoss()\n"
+        "opt_g = torch.optim.SGD(G.parameters(), lr=0.1)\n" + MODEL,
+        "",
+        "loss = bce(model(x), ones)\n",
+    ),
+    "index-as-value": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
     "reversed-divergence": (
         "model, decoder = nn.Linear(6, 4), nn.Linear(2, 6).requires_grad_(False)\n"
         + MODEL,

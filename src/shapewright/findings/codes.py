@@ -636,6 +636,13 @@ REVERSED_DIVERGENCE = _hazard("reversed-divergence",
 UNIFORM_NOISE = _hazard("uniform-noise",
     "numbers between 0 and 1 where noise of a normal distribution is meant",
     "`torch.randn_like`", of_shapes=False)
+ADVERSARIAL_LABELS = _hazard("adversarial-labels",
+    "a discriminator or a generator that is taught the label of the other side",
+    "ones for real data, zeros for generated ones; ones for the generator",
+    of_shapes=False)
+INDEX_AS_VALUE = _hazard("index-as-value",
+    "numbers of the best actions that are discounted as if they were values",
+    "`q.max(1).values`, not `q.max(1)[1]` or `q.argmax(1)`", of_shapes=False)
 REVERSED_POLICY = _hazard("reversed-policy",
     "a policy loss that makes the actions with a high return less likely",
     "`-(log_prob * advantage).mean()`", of_shapes=False)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from shapewright.analysis.failure_keys import strip_numbers
+from shapewright.analysis.hazards import adversarial_labels as adversarial_labels
 from shapewright.analysis.hazards import anew_modules as anew_modules
 from shapewright.analysis.hazards import attention_masks as attention_masks
 from shapewright.analysis.hazards import averaged_weights as averaged_weights

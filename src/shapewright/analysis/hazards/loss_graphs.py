@@ -15,6 +15,7 @@ from shapewright.analysis.hazards.loss_terms import (
 )
 from shapewright.analysis.hazards.number_terms import find_number_terms
 from shapewright.analysis.hazards.siamese_losses import find_pulled_targets
+from shapewright.analysis.hazards.value_targets import find_bootstrapped_targets
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
     TEACHER_WITH_GRAPH,
@@ -199,6 +200,7 @@ def find_trained_teachers(scene: HazardContext) -> Iterator[Finding]:
     pull the target of a siamese network.
     """
     yield from find_pulled_targets(scene)
+    yield from find_bootstrapped_targets(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.op.span is None or call.op.span in seen or len(call.op.inputs) < 2:

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import find_block
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -46,6 +47,7 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
     known = [text for text in texts if text is not None]
     optimizers = scene.training.optimizers
     span = scene.span((backward.file, backward.line), "backward")
+    yield from find_exchanged_steps(scene)
     if any(optimizer.stepped is not None for optimizer in optimizers):
         return
     if not optimizers:
@@ -71,6 +73,66 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
         scene.find_uncalled("step")
         or (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
     )
+
+
+def find_exchanged_steps(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find optimizers that a program clears and never steps, beside another one that
+    steps twice.
+    """
+    stepped = [
+        built for built in scene.training.optimizers if built.stepped is not None
+    ]
+    others = {name for built in stepped for name in _list_names(scene, built)}
+    for built in scene.training.optimizers if stepped else ():
+        text = scene.program.text(built.built[0])
+        names = _list_names(scene, built) - others
+        if built.stepped is not None or text is None or len(names) != 1:
+            continue
+        (name,) = names
+        uses = list(_iter_uses(text, name.rpartition(".")[2]))
+        clearing = [_get_statement(text, use, "zero_grad") for _, use in uses]
+        for statement in clearing if all(clearing) else ():
+            step = _find_step_behind(text, statement, others)
+            if step is not None and statement is not None:
+                other = text.line_of(step.func).removesuffix(".step")
+                yield build_finding(
+                    NEVER_STEPPED,
+                    f"`{name}` never steps: its gradients are cleared and computed, and"
+                    f" `{other}` steps here, a second time",
+                    text.span(step),
+                    (text.span(statement), f"`{name}` is cleared here"),
+                    (scene.span(built.built, built.name), "it is built here"),
+                )
+
+
+def _get_statement(text: SourceText, use: ast.expr, method: str) -> ast.Expr | None:
+    """Return the statement that calls a method of a name, and does nothing else."""
+    named = text.parent(use)
+    call = text.parent(named) if isinstance(named, ast.Attribute) else None
+    statement = text.parent(call) if isinstance(call, ast.Call) else None
+    is_own = isinstance(named, ast.Attribute) and named.attr == method
+    return statement if is_own and isinstance(statement, ast.Expr) else None
+
+
+def _find_step_behind(
+    text: SourceText, clearing: ast.Expr | None, others: set[str]
+) -> ast.Call | None:
+    """Return the step of another optimizer behind a clearing, in its block, if that one
+    has another step in it.
+    """
+    block = find_block(text, clearing) if clearing is not None else []
+    steps: list[ast.Call] = []
+    for statement in block:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or get_called_name(call) != "step":
+            continue
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if owner is not None and ast.unparse(owner) in others:
+            steps.append(call)
+    if clearing is None or len(steps) < 2:
+        return None
+    start = clearing.lineno, clearing.col_offset
+    return next((s for s in steps if (s.lineno, s.col_offset) > start), None)
 
 
 SCHEDULER = re.compile(r"\w*LR|ReduceLROnPlateau|CosineAnnealingWarmRestarts")

@@ -21,6 +21,7 @@ from shapewright.analysis.training_mistakes.kept_weights import (
     find_kept_weights,
     find_states_of_objects,
 )
+from shapewright.analysis.training_mistakes.missing_steps import find_exchanged_steps
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
@@ -48,6 +49,8 @@ from shapewright.record.report import (
 @looks_for(GRADIENTS_NOT_CLEARED, misled_by_errors=True)
 def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find backward passes that add to gradients that a step has already used."""
+    if any(find_exchanged_steps(scene)):
+        return  # told by itself
     for met in scene.observations("stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
@@ -66,6 +69,8 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 @looks_for(GRADIENTS_CLEARED_UNUSED)
 def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
+    if any(find_exchanged_steps(scene)):
+        return  # told by itself
     is_stepped = any(optimizer.stepped for optimizer in scene.training.optimizers)
     if not is_stepped or not any(scene.observations("cleared-unused")):
         yield from find_lost_remainders(scene)

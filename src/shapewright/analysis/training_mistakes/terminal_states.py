@@ -1,5 +1,5 @@
 """Find targets of value learning that go on behind the end of an episode: the flag that
-says so is sampled, and nothing reads it.
+says so is sampled, and nothing reads it, or it keeps what it should leave out.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
     for text in scene.program.own_texts():
         if "backward" not in text.text:
             continue
+        yield from _find_kept_ends(text)
         for _, function in text.functions():
             flag = _find_unread_flag(text, function)
             product = _find_target(text, function) if flag is not None else None
@@ -42,6 +43,83 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(product),
                 (text.span(flag), f"`{flag.id}` is sampled here"),
             )
+
+
+def _find_kept_ends(text: SourceText) -> Iterator[Finding]:
+    """Find discounted values that are multiplied by the flag of an end, which nothing
+    in the file turns.
+    """
+    for product in text.nodes:
+        outer = text.parent(product)
+        if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+            continue
+        if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Mult):
+            continue
+        factors = list(_iter_factors(product))
+        flags = [part for part in factors if ENDED.fullmatch(_get_flag(part))]
+        others = [part for part in factors if part not in flags]
+        if len(flags) != 1 or len(others) < 2 or _is_turned_anywhere(text):
+            continue
+        if any(_is_discount(text, part) for part in others):
+            yield build_finding(
+                TERMINAL_IGNORED,
+                f"`{text.line_of(flags[0])}` is 1 where an episode has ended: this adds"
+                " the value of the next state there, and nowhere else",
+                text.span(flags[0]),
+                (text.span(product), "the discounted value"),
+            )
+
+
+def _is_discount(text: SourceText, node: ast.expr) -> bool:
+    """Return whether a factor is a discount, by its name or its size."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float) and 0.5 < node.value < 1
+    return DISCOUNT.search(text.written(node)) is not None
+
+
+def _iter_factors(product: ast.AST) -> Iterator[ast.expr]:
+    """Yield the factors of a product of several."""
+    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+        yield from _iter_factors(product.left)
+        yield from _iter_factors(product.right)
+    elif isinstance(product, ast.expr):
+        yield product
+
+
+def _get_flag(node: ast.expr) -> str:
+    """Return the name of a flag: `done` of `self.done[i].float()`."""
+    while isinstance(node, ast.Call | ast.Subscript | ast.Attribute):
+        if isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, ast.Attribute) and node.attr not in CASTS:
+            return node.attr
+        else:
+            node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+CASTS = frozenset({"float", "to", "squeeze", "unsqueeze", "view", "type", "long"})
+"""Methods after which a flag is the same flag."""
+
+
+def _is_turned_anywhere(text: SourceText) -> bool:
+    """Return whether a file turns a flag of an end: `1 - done`, `not done`, `~done`."""
+    for node in text.nodes:
+        inner: ast.expr | None = None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
+            inner = node.operand
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            inner = node.right
+        elif isinstance(node, ast.Call) and get_called_name(node) == "logical_not":
+            inner = node.args[0] if node.args else None
+        elif isinstance(node, ast.IfExp):
+            inner = node.test
+        for part in ast.walk(inner) if inner is not None else ():
+            if isinstance(part, ast.Name | ast.Attribute):
+                name = part.id if isinstance(part, ast.Name) else part.attr
+                if ENDED.fullmatch(name):
+                    return True
+    return False
 
 
 def _find_unread_flag(text: SourceText, function: Function) -> ast.Name | None:

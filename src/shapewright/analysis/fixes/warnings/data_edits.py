@@ -353,6 +353,10 @@ def suggest_end_of_episode(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to multiply a discounted value by `1 - done`."""
+    if "and nowhere else" in finding.message and isinstance(node, ast.expr):
+        new = f"(1 - {text.written(node)})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+        return
     flags = [program.node(place.span) for place in finding.related]
     for flag in flags:
         if flag is None or not isinstance(node, ast.expr):

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
 
 
 def suggest_added_divergence(
@@ -98,3 +102,66 @@ def _write_insertion(text: SourceText, call: ast.Call, edits: tuple[Edit, ...]) 
     new = f"{text.written(call.func.value)}.insert(0, {text.written(call.args[0])})"
     shown = " and ".join(f"`{part}`" for part in [*(e.text for e in edits), new])
     return Fix("fits", shown, (*edits, Edit(text.span(call), new)))
+
+
+def suggest_label_of_side(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the label of real data for a generator, and the other one for generated
+    data; where a label is filled, another number.
+    """
+    label = node.args[1] if isinstance(node, ast.Call) and len(node.args) > 1 else None
+    real = program.node(finding.related[0].span) if finding.related else None
+    if label is None or not isinstance(node, ast.Call):
+        return
+    if "found out" in finding.message:
+        meant = real[1] if real is not None and real[0] is text else None
+        if isinstance(meant, ast.Call) and len(meant.args) > 1:
+            new = text.written(meant.args[1])
+            if new != text.written(label):
+                yield Fix(
+                    "fits", f"`{join_lines(new)}`", (Edit(text.span(label), new),)
+                )
+                return
+        number = finding.message.rpartition(" is the answer")[0].rpartition(" ")[2]
+    else:
+        number = "0" if " is taught 1 " in finding.message else "1"
+    maker = "ones" if number == "1" else "zeros"
+    new = f"torch.{maker}_like({text.written(label)})"
+    for target, value in _iter_pairs(text):
+        is_near = value.lineno < node.lineno and isinstance(target, ast.Name)
+        if is_near and get_called_name(value).startswith(maker):
+            new = text.written(target)
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(label), new),))
+
+
+def _iter_pairs(text: SourceText) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what is assigned to what, those of tuples one by one."""
+    for target, value in iter_assignments(text.tree):
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=False)
+        else:
+            yield target, value
+
+
+def suggest_values_of_actions(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `q.max(1)[0]` for `q.max(1)[1]`, `.values` for `.indices`, and
+    `.max(1).values` for `.argmax(1)`.
+    """
+    made = program.node(finding.related[0].span) if finding.related else None
+    call = made[1] if made is not None and made[0] is text else None
+    around = text.parent(call)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    if call.func.attr == "argmax":
+        owner, rest = text.written(call.func), text.written(call)
+        new = f"{owner[:-6]}max{rest.removeprefix(owner)}.values"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+    elif isinstance(around, ast.Attribute) and around.attr == "indices":
+        new = f"{text.written(call)}.values"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(around), new),))
+    elif isinstance(around, ast.Subscript) and text.written(around.slice) == "1":
+        new = f"{text.written(call)}[0]"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(around.slice), "0"),))

@@ -406,6 +406,12 @@ def suggest_step(
     """Suggest `optimizer.step()` after the backward pass."""
     if "learning rate" in finding.message:
         return
+    if "a second time" in finding.message and isinstance(node, ast.Call):
+        meant, stepping = finding.message.split("`")[1], get_receiver(node)
+        if stepping is not None:
+            edit = Edit(text.span(stepping), meant)
+            yield Fix("fits", f"`{meant}.step()`", (edit,))
+        return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     owners = find_owners(text, "zero_grad")
     for related in finding.related:

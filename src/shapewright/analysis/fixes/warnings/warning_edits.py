@@ -80,8 +80,10 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_added_divergence,
+    suggest_label_of_side,
     suggest_negative,
     suggest_normal_noise,
+    suggest_values_of_actions,
 )
 from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_added_tensor,
@@ -125,6 +127,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
+    ADVERSARIAL_LABELS,
     ASCENDING_RISK_SET,
     BATCH_AXIS,
     BATCH_DEPENDENCE,
@@ -144,6 +147,7 @@ from shapewright.findings.codes import (
     GRAD_OF_RESULT,
     IGNORED_LABELS_COUNTED,
     INCLUSIVE_TRANSMITTANCE,
+    INDEX_AS_VALUE,
     INDEX_OF_ALL_ROWS,
     INTERPOLATED_LABELS,
     INVERTED_INTEGERS,
@@ -267,6 +271,8 @@ WAYS: dict[str, Suggest] = {
     IGNORED_LABELS_COUNTED: suggest_kept_labels,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
+    INDEX_AS_VALUE: suggest_values_of_actions,
+    ADVERSARIAL_LABELS: suggest_label_of_side,
     REVERSED_POLICY: suggest_negative,
     UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: suggest_transpose,
