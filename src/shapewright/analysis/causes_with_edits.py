@@ -50,6 +50,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.handed_values import find_handed_value
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
+from shapewright.analysis.refused_calls.item_dims import find_item_dims
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
 from shapewright.analysis.refused_calls.library_arguments import find_library_argument
 from shapewright.analysis.refused_calls.library_models import find_library_model
@@ -173,6 +174,7 @@ SOLE: tuple[FindCause, ...] = (
     find_array_for_tensor,
     find_unset_name,
     find_size_read,
+    find_item_dims,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.data_errors import explain_data_error
-from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.model_outputs import find_unpacked_output
 from shapewright.analysis.older_programs import explain_real_spectrum
 from shapewright.analysis.program_run import Program, format_shape
@@ -24,7 +24,12 @@ from shapewright.program.source_text import (
     join_lines,
 )
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    collect_names,
+    get_dotted_name,
+)
 from shapewright.record.ops import Op
 
 WITHOUT_INPUT = re.compile(r"(\w+)\.forward\(\) missing \d+ required positional")
@@ -366,9 +371,34 @@ def _explain_single_state(program: Program, finding: Finding) -> Explanation | N
         message += f" has two, but `{state}` is one tensor {shape}".rstrip()
         new = f"({state}, torch.zeros_like({state}))"
         fix = Fix("fits", f"`{new}`", (Edit(text.span(arguments[1]), new),))
+        fixes = (*_suggest_both_states(text, call, state), fix)
         place = [Related(span, "the state is handed over here")] if span else []
-        return Explanation(message, tuple(place), (fix,))
+        return Explanation(message, tuple(place), fixes)
     return None
+
+
+def _suggest_both_states(text: SourceText, call: ast.Call, state: str) -> Iterator[Fix]:
+    """Suggest `h, c = cell(x, (h, c))`, with a cell state beside the first hidden
+    one, where a loop carries what the cell returns.
+    """
+    statement, loop = text.statement_of(call), text.around(call, *LOOPS)
+    is_carried = isinstance(statement, ast.Assign) and statement.value is call
+    if loop is None or not isinstance(statement, ast.Assign) or not is_carried:
+        return
+    targets = [text.written(target) for target in statement.targets]
+    scope = text.around(call, *FUNCTIONS) or text.tree
+    names = collect_names(scope) if scope is not None else set[str]()
+    cell = next((name for name in ("c", "cell_state") if name not in names), "")
+    if targets != [state] or not cell or not state.isidentifier():
+        return
+    edits = (
+        write_before(text, loop, f"{cell} = torch.zeros_like({state})"),
+        Edit(text.span(statement.targets[0]), f"{state}, {cell}"),
+        Edit(text.span(call.args[1]), f"({state}, {cell})"),
+    )
+    inner = text.written(call.args[0])
+    new = f"{state}, {cell} = {text.written(call.func)}({inner}, ({state}, {cell}))"
+    yield Fix("fits", f"`{join_lines(new)}`", edits)
 
 
 # -- a field of a tensor ---------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Explanation, Fix
+from shapewright.findings.finding import Edit, Explanation, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
@@ -92,9 +92,15 @@ def _iter_cuts(program: Program, limit: int, length: int) -> Iterator[Fix]:
         for call in calls:
             name = get_called_name(call)
             word = NAMES.get(name, USUAL)
-            if CONFIG.match(name) and not _is_given(call, word):
-                positions = 1 << (length - 1).bit_length()
+            if not CONFIG.match(name):
+                continue
+            positions = 1 << (length - 1).bit_length()
+            written = [w.value for w in call.keywords if w.arg == word]
+            if not _is_given(call, word):
                 yield with_keyword(text, call, f"{word}={positions}")
+            elif written and isinstance(written[0], ast.Constant):
+                edit = Edit(text.span(written[0]), str(positions))
+                yield Fix("fits", f"`{word}={positions}`", (edit,))
 
 
 def _is_given(call: ast.Call, word: str) -> bool:

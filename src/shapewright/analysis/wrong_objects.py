@@ -249,8 +249,7 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
         if isinstance(place, ast.Call) and get_called_name(place) == "to_numpy":
             table = place.func
         if isinstance(table, ast.Attribute) and table.attr in ("values", "to_numpy"):
-            end = text.span(table.value).end
-            fixes.append(Fix("fits", f"`{NUMBERS}`", (Edit(end, NUMBERS),)))
+            fixes.append(_suggest_columns(text, table.value))
     message = (
         f"`{name}` is an array of objects: its table has columns of several kinds, such"
         " as truths beside numbers, or texts"
@@ -259,6 +258,28 @@ def _explain_objects(text: SourceText, call: ast.Call) -> Explanation | None:
         Related(text.span(s), f"`{name}` is set here") for s in sources[-1:]
     )
     return Explanation(message, related, tuple(fixes))
+
+
+def _suggest_columns(text: SourceText, table: ast.expr) -> Fix:
+    """Suggest numbers for a table: columns of texts that are numbers as such, a column
+    for each word where they are words.
+    """
+    has_words = any(
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str)
+        and part.value.strip()
+        and not part.value.strip().replace(".", "", 1).isdecimal()
+        for call in text.nodes
+        if isinstance(call, ast.Call) and get_called_name(call) == "DataFrame"
+        for value in ast.walk(call)
+        if isinstance(value, ast.List)
+        for part in value.elts
+    )
+    if has_words:
+        new = f'pd.get_dummies({text.written(table)}, dtype="float32")'
+        return Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(table), new),))
+    edit = Edit(text.span(table).end, NUMBERS)
+    return Fix("fits", f"`{NUMBERS}`", (edit,))
 
 
 CAST = '.astype("float32")'

@@ -87,6 +87,7 @@ from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
 from shapewright.analysis.model_definitions import suggest_definitions
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_calls.item_dims import suggest_class_numbers
 from shapewright.analysis.refused_numbers import NOT_DIVISIBLE, find_number_cause
 from shapewright.analysis.table_labels import suggest_row_positions
 from shapewright.analysis.traced_constants import suggest_traced_sizes
@@ -120,6 +121,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("state", suggest_joined_directions),
     ("state", suggest_state_of_batch),  # other samples would fit the state
     ("order", suggest_one_hot),  # numbers of classes are no factors
+    ("order", suggest_class_numbers),  # more tokens would fit the labels
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rows", index_edits.suggest_all_rows),  # all columns of all rows would be taken

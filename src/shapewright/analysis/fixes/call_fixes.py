@@ -84,7 +84,10 @@ from shapewright.analysis.fixes.merged_dims import (
 from shapewright.analysis.fixes.missing_padding import find_padding
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.options import FixOption, iter_options
-from shapewright.analysis.fixes.other_calls import suggest_argument_of_other_call
+from shapewright.analysis.fixes.other_calls import (
+    suggest_any_product,
+    suggest_argument_of_other_call,
+)
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.ragged_items import (
@@ -190,6 +193,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("expanded", 0.7, repeats)
     as_other = suggest_argument_of_other_call(program, failure)
     yield from iter_options("other-call", 0.7, as_other)
+    product = suggest_any_product(program, failure)
+    yield from iter_options("product", 0.7, product)
     padded_kernel = suggest_half_kernel_padding(program, failure)
     yield from iter_options("padding", 0.9, padded_kernel)
     dividing = suggest_dividing_number(program, failure)

@@ -50,6 +50,8 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             fact = op.inputs[repair.tensor]
             if _is_written_copy(program, failure, repair.tensor):
                 continue
+            if fact.requires_grad and repair.new in ("int32", "int64", "bool"):
+                continue  # no gradient would come back
             cast = _find_cast_of_numbers(program, fact)
             if cast is not None and fact.dtype in ROUNDED:
                 continue  # numbers from 256 or 2048 are others by then

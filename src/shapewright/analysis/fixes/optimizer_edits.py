@@ -14,7 +14,12 @@ from shapewright.program.parameter_lists import (
     iter_parameter_lists,
 )
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name, get_last_line
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    get_called_name,
+    get_last_line,
+)
 
 MOST = 3
 """Modules that are tried in a list."""
@@ -101,6 +106,24 @@ def _read_group(text: SourceText, node: ast.Dict) -> tuple[str, str] | None:
             ):
                 return text.written(child.value), text.written(key)[0]
     return None
+
+
+def suggest_kept_model(
+    text: SourceText, built: ast.stmt, again: ast.stmt
+) -> Iterator[Fix]:
+    """Suggest to leave out the statement in a loop that builds the model of an
+    optimizer once more.
+    """
+    if not isinstance(again, ast.Assign) or text.around(again, *LOOPS) is None:
+        return
+    for other in text.nodes:
+        is_first = isinstance(other, ast.Assign) and other.lineno < built.lineno
+        if not is_first or not isinstance(other, ast.Assign):
+            continue
+        if text.line_of(other) == text.line_of(again):
+            shown = join_lines(text.written(again))
+            yield Fix("fits", f"without `{shown}`", (cut_lines(text, again),))
+            return
 
 
 def suggest_later_statement(

@@ -43,6 +43,9 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     orders = [repair for repair in failure.repairs if repair.kind == "permute"]
     if any(_is_single_move(repair.new) for repair in orders):
         orders = [repair for repair in orders if _is_single_move(repair.new)]
+    if failure.unmet is not None and failure.unmet.code in OF_CHANNELS:
+        kept = [repair for repair in orders if _is_channel_moved(repair.new)]
+        orders = kept or orders
     for repair in orders:
         if layer and not sure:
             return  # a layer's input begins with the batch
@@ -127,6 +130,13 @@ def _is_single_move(order: Sequence[int]) -> bool:
         all(a < b for a, b in pairwise(dim for dim in order if dim != moved))
         for moved in order
     )
+
+
+def _is_channel_moved(order: Sequence[int]) -> bool:
+    """Return whether the dim that becomes the channels is the one that is moved: frames
+    stay before height and width.
+    """
+    return all(a < b for a, b in pairwise([order[0], *order[2:]]))
 
 
 VAGUE = frozenset({SHUFFLED_SIZES, ELEMENT_COUNT_MISMATCH, DOES_NOT_DIVIDE})

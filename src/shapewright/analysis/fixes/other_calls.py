@@ -1,5 +1,6 @@
 """Arguments as another call of the same function has them:
-`self.decode(torch.cat([z, self.onehot(c)], 1))` for `self.decode(z)`.
+`self.decode(torch.cat([z, self.onehot(c)], 1))` for `self.decode(z)`; a product that
+takes any number of dims.
 """
 
 from __future__ import annotations
@@ -47,6 +48,26 @@ def suggest_argument_of_other_call(program: Program, failure: Failure) -> Iterat
                     shown = text.written(call).replace(written, new, 1)
                     edit = Edit(text.span(own), new)
                     yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+
+
+def suggest_any_product(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.matmul` for `torch.bmm` and the like of other numbers of dims."""
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    name = op.name.rpartition(".")[2]
+    if unmet is None or unmet.code != WRONG_RANK or name not in OF_RANK:
+        return
+    place = program.call_at(op.span)
+    if place is None or get_called_name(place[1]) != name:
+        return
+    text, call = place
+    old = text.written(call.func)
+    new = f"{old[: len(old) - len(name)]}matmul"
+    shown = new + text.written(call).removeprefix(old)
+    yield Fix("fits", f"`{join_lines(shown)}`", (Edit(text.span(call.func), new),))
+
+
+OF_RANK = frozenset({"bmm", "mm", "mv", "dot"})
+"""Products that take tensors of one number of dims."""
 
 
 def _list_known(text: SourceText, call: ast.Call) -> set[str]:

@@ -155,6 +155,31 @@ def _find_swapped_arguments(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding(LOSS_INPUT, call.op, message)
 
 
+def _find_targets_of_divergences(scene: HazardContext) -> Iterator[Finding]:
+    """Find targets of `kl_div` that are no probabilities: their logarithms without
+    `log_target=True`, or logits.
+    """
+    for call in scene.calls:
+        if call.name != "kl_div" or len(call.op.inputs) < 2 or call.op.span is None:
+            continue
+        maker = find_value_maker(scene, call.op.inputs[1])
+        kind = ACTIVATIONS.get(maker.name) if maker is not None else None
+        if maker is not None and maker.name in LINEAR:
+            kind = "logits"
+        is_wrong = kind in ("logits", "log-probabilities")
+        if maker is None or not is_wrong or call.arguments.get("log_target"):
+            continue
+        name = scene.names(call.op)[1].rsplit(" (", 1)[0]
+        line = f" at line {maker.op.span.line}" if maker.op.span is not None else ""
+        message = (
+            f"{scene.operation(call.op)} expects probabilities as its target, but"
+            f" {name} holds {kind} of `{maker.name}`{line}"
+        )
+        yield scene.finding(
+            LOSS_INPUT, call.op, message, (maker.op, f"{kind} are made here")
+        )
+
+
 @looks_for(LOSS_INPUT)
 def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of probabilities where logits belong, and the reverse; the prediction
@@ -162,6 +187,7 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from _find_swapped_arguments(scene)
     yield from find_normalized_targets(scene)
+    yield from _find_targets_of_divergences(scene)
     for loss_input in _iter_loss_inputs(scene):
         name = scene.names(loss_input.loss)[0].rsplit(" (", 1)[0]
         loss = scene.operation(loss_input.loss)

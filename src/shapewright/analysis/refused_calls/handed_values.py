@@ -19,6 +19,7 @@ from shapewright.analysis.refused_calls.handed_objects import (
     find_assigned,
     list_definition,
 )
+from shapewright.analysis.refused_calls.handed_results import explain_results
 from shapewright.analysis.wrong_objects import explain_keys
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import Function, SourceText
@@ -95,7 +96,7 @@ def _find_expression(
     names = {
         at: argument
         for at, argument in enumerate(node.args)
-        if isinstance(argument, ast.Name)
+        if isinstance(argument, ast.Name | ast.Call)
     }
     of_plain = [name for at, name in names.items() if str(at) in plain]
     return next(iter((*of_plain, *names.values())), None)
@@ -198,6 +199,10 @@ def _explain_origin(
         return _explain_count(text, node)
     if kind == "str":
         return explain_keys(text, node)
+    if kind == "tuple" and not method:
+        results = explain_results(program, text, node)
+        if results is not None:
+            return results
     source = _find_batches(text, node)
     if kind in CONTAINERS and source is not None:
         return _explain_batch(program, handed, kind, source, method)

@@ -124,6 +124,8 @@ OF_CLASS = re.compile(
 def find_class_for_instance(program: Program, finding: Finding) -> Explanation | None:
     """Return which class is used as a model that was never built, or None."""
     place = program.node(finding.span)
+    if place is not None and BLOCK in finding.words:
+        return _explain_class_of_block(*place)
     if place is None or not OF_CLASS.search(finding.words):
         return None
     text, outer = place
@@ -146,6 +148,23 @@ def find_class_for_instance(program: Program, finding: Finding) -> Explanation |
             related = (Related(text.span(value), "it is written without `()`"),)
             fix = Fix("fits", f"`{value.id}()`", (Edit(text.span(value).end, "()"),))
             return Explanation(message, related, (fix,))
+    return None
+
+
+BLOCK = "'type' object does not support the context manager protocol"
+"""Python's words for `with torch.no_grad:`."""
+
+
+def _explain_class_of_block(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain `with torch.no_grad:`, which names the class and builds no block."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    for item in statement.items if isinstance(statement, ast.With) else ():
+        block = item.context_expr
+        if isinstance(block, ast.Name | ast.Attribute):
+            name = text.written(block)
+            message = f"`{name}` is a class, and `with` needs an instance: `{name}()`"
+            fix = Fix("fits", f"`{name}()`", (Edit(text.span(block).end, "()"),))
+            return Explanation(message, (), (fix,))
     return None
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from shapewright.analysis.autograd_errors.history import History
-from shapewright.analysis.autograd_errors.lost_graphs import find_block
+from shapewright.analysis.autograd_errors.lost_graphs import find_block as find_with
 from shapewright.analysis.fixes.module_lists import find_holder
+from shapewright.analysis.fixes.statements import find_block
 from shapewright.analysis.training_mistakes.accumulated_gradients import (
     find_cleared_by_hand,
 )
@@ -37,6 +38,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
     collect_names,
+    get_called_name,
     get_last_line,
 )
 from shapewright.record.report import Optimized, Outside
@@ -119,17 +121,39 @@ def _find_later_model(
     """
     whole = scene.program.built.get(outside.model)
     stepping = scene.program.call_at(optimizer)
-    built = scene.program.call_at(whole.span) if whole is not None else None
-    if stepping is None or built is None or stepping[0].file != built[0].file:
+    if stepping is None:
         return None
-    text, call = built
+    text, names = stepping[0], collect_names(stepping[1])
+    copy = _find_copy_behind(*stepping, names)
+    if copy is not None:
+        return ast.unparse(copy.targets[0]), text.span(copy.value)
+    built = scene.program.call_at(whole.span) if whole is not None else None
+    if built is None or text.file != built[0].file:
+        return None
+    call = built[1]
     statement = text.statement_of(call)
-    names = collect_names(stepping[1])
     own = text.around(call, *FUNCTIONS) is text.around(stepping[1], *FUNCTIONS)
     if not isinstance(statement, ast.Assign) or statement.lineno < stepping[1].lineno:
         return None
     name = ast.unparse(statement.targets[0])
     return (name, text.span(call)) if own and name in names else None
+
+
+def _find_copy_behind(
+    text: SourceText, optimizer: ast.Call, names: set[str]
+) -> ast.Assign | None:
+    """Return the statement behind an optimizer that gives the name of its model to a
+    copy of it: `model = copy.deepcopy(model)`.
+    """
+    for statement in find_block(text, text.statement_of(optimizer)):
+        if not isinstance(statement, ast.Assign):
+            continue
+        is_copy = get_called_name(statement.value) == "deepcopy"
+        kept = names & collect_names(statement.value)
+        own = ast.unparse(statement.targets[0]) in kept
+        if is_copy and own and statement.lineno > optimizer.lineno:
+            return statement
+    return None
 
 
 def _find_built(scene: RehearsalContext, outside: Outside) -> Span | None:
@@ -336,7 +360,7 @@ def _find_block_around(
     """
     history, wanted = History(scene.program), set(layers)
     blocks = {
-        find_block(history, op) for op in scene.program.trace.ops if op.module in wanted
+        find_with(history, op) for op in scene.program.trace.ops if op.module in wanted
     }
     if len(blocks) == 1:
         return blocks.pop()

@@ -15,7 +15,12 @@ from shapewright.analysis.fixes.stand_in_data import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import Overlay, Place, Tried, is_at
-from shapewright.findings.codes import INDEX_OUT_OF_RANGE
+from shapewright.findings.codes import (
+    CHANNEL_MISMATCH,
+    CHANNELS_LAST,
+    INDEX_OUT_OF_RANGE,
+    NORMALIZED_SHAPE,
+)
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 
@@ -127,6 +132,8 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
         alone = [mend for mend in mends if mend.option.kind == kind]
         if alone:
             return alone
+    if code in OF_ORDER and any(mend.option.kind == "order" for mend in mends):
+        mends = [mend for mend in mends if mend.option.kind not in SIZED]
     mends = _drop_larger_tables(mends)
     if code == INDEX_OUT_OF_RANGE:
         mends = _drop_larger_numbers(mends)
@@ -198,6 +205,10 @@ def _drop_larger_numbers(mends: Sequence[Mend]) -> list[Mend]:
 
 OF_OWN_DATA = ("colours", "made-dtype", "state")
 """Kinds of fixes of what the program itself makes, which is no data of a trial."""
+OF_ORDER = frozenset({CHANNEL_MISMATCH, CHANNELS_LAST, NORMALIZED_SHAPE})
+"""Codes of a layer whose size stands in another dim of its input: where the dims in
+their order fit, the layer has the size that is meant.
+"""
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
 ALONE = ("pooled", "last-state", "sibling", "summed", "flag", "batches")

@@ -21,7 +21,9 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     CHANNEL_MISMATCH,
+    CHANNELS_LAST,
     DTYPE_MISMATCH,
+    EINSUM_SIZES,
     ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
     K_TOO_LARGE,
@@ -38,7 +40,7 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_shape_owner
-from shapewright.record.ops import Fact
+from shapewright.record.ops import Fact, Op
 
 TURNS = re.compile(
     r"\.(transpose|permute|swapaxes|movedim|mT|t\(|T\b|unsqueeze|flatten|view|reshape)"
@@ -107,6 +109,12 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
         if len(shapes) == 2 and len(shapes[0]) == 4 and shapes[0][1:2] == shapes[1]:
             return True  # a norm of channels is none of columns
+    if code == EINSUM_SIZES and kind in ("order", "family"):
+        return _is_lettered_alike(program, failure)
+    if code == CHANNELS_LAST and kind in ("created", *OF_WIDTH):
+        return kind != "created" or _is_draw(program, fix)  # it is the dims' order
+    if code == EINSUM_SIZES and kind == "created":
+        return any(ONE.search(edit.text) for edit in fix.edits)  # it is broadcast
     if code == K_TOO_LARGE and kind in OF_WIDTH:
         line = program.trace.ops[failure.op].span  # a model has no more classes
         return line is None or any(e.span.line != line.line for e in fix.edits)
@@ -115,6 +123,26 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_lettered_alike(program: Program, failure: Failure) -> bool:
+    """Return whether an `einsum` reads what another one gave by the same letters: its
+    dims are in their order.
+    """
+    op = program.trace.ops[failure.op]
+    terms = _list_terms(op)[0]
+    return any(
+        maker is not None and _list_terms(maker)[1] == term != ""
+        for fact, term in zip(op.inputs, terms, strict=False)
+        for maker in [program.producers.get(fact.tensor)]
+    )
+
+
+def _list_terms(op: Op) -> tuple[list[str], str]:
+    """Return the letters of the operands of an `einsum`, and of its result."""
+    equation = dict(op.arguments).get("0") if op.name.endswith("einsum") else None
+    left, _, right = str(equation or "").replace(" ", "").partition("->")
+    return left.split(","), right
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:
@@ -198,6 +226,7 @@ def _is_each_with_each(program: Program, failure: Failure, fix: Fix) -> bool:
     return is_flat and any(NEW_DIM.search(edit.text) for edit in fix.edits)
 
 
+ONE = re.compile(r"\b1\b")
 NEW_DIM = re.compile(r"keepdim|unsqueeze|None\]|view\(-1, 1|reshape\(-1, 1")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.fixes.warnings.thresholds import add_thresholds
@@ -53,6 +54,12 @@ def suggest_loss_edits(
         yield from _suggest_swapped_arguments(text, node)
         return
     name = loss.name.rpartition(".")[2]
+    if name == "kl_div" and "logits" in finding.message.rpartition(" holds ")[2]:
+        yield from _suggest_softmax(program, finding, loss)
+        return
+    if "as its target" in finding.message:
+        yield from _suggest_log_target(program, loss)
+        return
     kind = finding.message.rpartition(" holds ")[2].partition(" of ")[0]
     if "has applied it" in finding.message:
         kind = "log-probabilities"
@@ -242,6 +249,29 @@ def _suggest_log(program: Program, loss: Op) -> Iterator[Fix]:
     place = next(iter(find_tensor_expressions(program, loss)), None)
     if text_and_node is not None and place is not None:
         yield append_method(text_and_node[0], place[0], ".log()")
+
+
+def _suggest_softmax(program: Program, finding: Finding, loss: Op) -> Iterator[Fix]:
+    """Suggest `scores.log_softmax(-1)` for what a divergence takes for logarithms of
+    probabilities, and `scores.softmax(-1)` for its target.
+    """
+    is_target = "as its target" in finding.message
+    text_and_node = program.node(loss.span)
+    place = find_tensor_expressions(program, loss)[1 if is_target else 0]
+    if text_and_node is not None and place is not None:
+        method = ".softmax(-1)" if is_target else ".log_softmax(-1)"
+        yield append_method(text_and_node[0], place[0], method)
+
+
+def _suggest_log_target(program: Program, loss: Op) -> Iterator[Fix]:
+    """Suggest `log_target=True` where a divergence is called, or built as a layer."""
+    layer = program.layer(loss)
+    span = loss.span
+    if layer is not None and layer.path in program.built:
+        span = program.built[layer.path].span
+    text_and_call = program.call_at(span)
+    if text_and_call is not None:
+        yield with_keyword(*text_and_call, "log_target=True")
 
 
 def _suggest_other_loss(

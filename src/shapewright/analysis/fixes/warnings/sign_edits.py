@@ -128,20 +128,11 @@ def suggest_label_of_side(
         number = "0" if " is taught 1 " in finding.message else "1"
     maker = "ones" if number == "1" else "zeros"
     new = f"torch.{maker}_like({text.written(label)})"
-    for target, value in _iter_pairs(text):
+    for target, value in iter_assignments(text.tree, unpacked=True):
         is_near = value.lineno < node.lineno and isinstance(target, ast.Name)
         if is_near and get_called_name(value).startswith(maker):
             new = text.written(target)
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(label), new),))
-
-
-def _iter_pairs(text: SourceText) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield what is assigned to what, those of tuples one by one."""
-    for target, value in iter_assignments(text.tree):
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            yield from zip(target.elts, value.elts, strict=False)
-        else:
-            yield target, value
 
 
 def suggest_values_of_actions(

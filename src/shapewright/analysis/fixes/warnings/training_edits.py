@@ -13,6 +13,7 @@ from shapewright.analysis.fixes.module_lists import (
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.optimizer_edits import (
+    suggest_kept_model,
     suggest_later_statement,
     suggest_listed_modules,
     suggest_parameter_group,
@@ -254,6 +255,7 @@ def suggest_registration(
         model_statement = text.statement_of(text_and_node[1])
         built = text.statement_of(node) if isinstance(node, ast.expr) else node
         if isinstance(built, ast.stmt):
+            yield from suggest_kept_model(text, built, model_statement)
             yield from suggest_later_statement(text, built, model_statement)
     yield from _suggest_other_model(text)
     yield from suggest_added_group(program, finding, text, node)
