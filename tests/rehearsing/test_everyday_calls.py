@@ -13,10 +13,11 @@ from tests.rehearsing.rehearsed import rehearsed
 HEAD = """\
 import sys
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset, random_split
 
 sys.path.insert(0, "site-packages")
 
@@ -38,6 +39,17 @@ class Encoded(Dataset):
         ids = torch.randint(50, (1, 7))
         mask = torch.ones(1, 7, dtype=torch.long)
         return {"input_ids": ids, "attention_mask": mask, "labels": i % 3}
+
+
+class Windows(Dataset):
+    def __init__(self, series, size):
+        self.series, self.size = series, size
+
+    def __len__(self):
+        return len(self.series)
+
+    def __getitem__(self, i):
+        return self.series[i : i + self.size], self.series[i + self.size]
 
 
 x, y = torch.randn(4, 8), torch.tensor([0, 1, 2, 0])
@@ -109,6 +121,84 @@ CASES = {
         "F.cross_entropy(model(x)[0], y.int()).backward()",
         "expects class indices (int64)",
         ["`y`"],
+    ),
+    "a state dict as it was saved": (
+        "torch.save(model.state_dict(), 'model.pt')\n"
+        "checkpoint = torch.load('model.pt')\n"
+        "model.load_state_dict(checkpoint['state_dict'])",
+        "has no key 'state_dict': it is the state dict itself",
+        ["`checkpoint`"],
+    ),
+    "another key of a checkpoint": (
+        "torch.save({'net': model.state_dict(), 'epoch': 3}, 'model.pt')\n"
+        "checkpoint = torch.load('model.pt')\n"
+        "model.load_state_dict(checkpoint['state_dict'])",
+        "has no key 'state_dict'",
+        ['`checkpoint["net"]`'],
+    ),
+    "shares of a length": (
+        "data = TensorDataset(torch.randn(105, 4))\n"
+        "random_split(data, [0.8 * len(data), 0.2 * len(data)])",
+        "these are floats: `0.8 * len(data)`",
+        ["`[0.8, 0.2]`"],
+    ),
+    "a batch by number": (
+        "loader = DataLoader(TensorDataset(torch.randn(20, 4)), 4)\n"
+        "(first,) = loader[0]",
+        "`loader` is a `DataLoader`, which gives its batches one after another",
+        ["`next(iter(loader))`"],
+    ),
+    "windows to the end of a series": (
+        "series = torch.randn(50)\n"
+        "for past, value in DataLoader(Windows(series, 8), 4):\n    pass",
+        "reads index 56 of dim 0 of `self.series` (50,)",
+        ["`return len(self.series) - self.size`"],
+    ),
+    "a packed sequence": (
+        "rnn, head = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 2)\n"
+        "packed = nn.utils.rnn.pack_padded_sequence("
+        "torch.randn(3, 5, 4), torch.tensor([5, 3, 2]), batch_first=True)\n"
+        "out, _ = rnn(packed)\nhead(out)",
+        "`out` is a packed sequence, as a recurrent layer returns of one",
+        ["`out, _ = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)`"],
+    ),
+    "rows of numbers": (
+        "nn.utils.rnn.pad_sequence([[1, 2, 3], [4, 5]], batch_first=True)",
+        "`pad_sequence` takes tensors",
+        ["`[torch.tensor([1, 2, 3]), torch.tensor([4, 5])]`"],
+    ),
+    "several classes": (
+        "scores = model(x)[0]\nscores.max(1)[1].item()",
+        "`Tensor.item` needs size 1 in dim 0",
+        ["`torch.randn(1, 8)`"],
+    ),
+    "classes beside scores": (
+        "F.mse_loss(model(x)[0], y.float())",
+        "`F.mse_loss` needs a target for each prediction",
+        ["`F.one_hot(y, 3).float()`"],
+    ),
+    "weights of 64 bits": (
+        "weight = torch.from_numpy(np.array([1.0, 2.0, 3.0]))\n"
+        "nn.CrossEntropyLoss(weight=weight)(model(x)[0], y)",
+        "`CrossEntropyLoss.weight` is float64",
+        ["`weight.float()`"],
+    ),
+    "uneven groups": (
+        "nn.Conv2d(6, 16, 3, groups=4)",
+        "`groups=4` splits 6 channels and 16 into as many parts each: 1 and 2 divide",
+        ["`groups=2`"],
+    ),
+    "a number for each channel": (
+        "images, mean = torch.randn(8, 3, 16, 16), torch.tensor([0.5, 0.4, 0.3])\n"
+        "print((images - mean).shape)",
+        "cannot line up `images` (8, 3, 16, 16) with `mean` (3,)",
+        ["`mean[:, None, None]`", "`torch.tensor([0.5, 0.4, 0.3])[:, None, None]`"],
+    ),
+    "a pass that nothing calls": (
+        "F.cross_entropy(model(x)[0], y).backward\n"
+        "print(model.classes.weight.grad.norm())",
+        "without parentheses calls nothing",
+        ["`F.cross_entropy(model(x)[0], y).backward()`"],
     ),
     "letters that another equation gave": (
         "q, k = torch.randn(4, 10, 8, 16), torch.randn(4, 12, 8, 16)\n"

@@ -10,7 +10,7 @@ from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.python_error_values import FileValues
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import SourceText, find_defining, join_lines
-from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
+from shapewright.program.syntax_nodes import FUNCTIONS, find_uncalled, get_dotted_name
 
 
 def explain_missing_gradient(values: FileValues, node: ast.AST) -> Explanation | None:
@@ -37,7 +37,13 @@ def explain_missing_gradient(values: FileValues, node: ast.AST) -> Explanation |
         return None
     if fact.is_leaf:
         message = f"`{name}.grad` is None: no backward pass has reached `{name}`"
-        return Explanation(message, (), ())
+        uncalled = find_uncalled(text.tree, "backward")
+        if uncalled is None:
+            return Explanation(message, (), ())
+        words = f"`{text.written(uncalled)}` without parentheses calls nothing"
+        span = text.span(uncalled)
+        fix = Fix("fits", f"`{text.written(uncalled)}()`", (Edit(span.end, "()"),))
+        return Explanation(f"{message}: {words}", (Related(span, "here"),), (fix,))
     call = values.program.node(maker.span) if maker is not None else None
     written = join_lines(call[0].written(call[1])) if call is not None else ""
     shown = f"`{written}`" if 0 < len(written) <= 48 else "a call"

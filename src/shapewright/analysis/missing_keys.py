@@ -44,7 +44,9 @@ def find_missing_key(program: Program, finding: Finding) -> Explanation | None:
         return None
     key, name = node.slice.value, text.written(node.value)
     call = _find_call(program, text, node)
-    if call is None or not isinstance(key, str) or key in call.output:
+    if call is None:
+        return _explain_state(program, text, node) if isinstance(key, str) else None
+    if not isinstance(key, str) or key in call.output:
         return None
     keys = [str(other) for other in call.output]
     shown = ", ".join(f"`{other}`" for other in keys[:MOST]) or "none"
@@ -64,6 +66,45 @@ def find_missing_key(program: Program, finding: Finding) -> Explanation | None:
         at = program.call_at(call.span)
         fixes += [with_keyword(*at, OF_CALLS[key])] if at is not None else []
     return Explanation(message, tuple(related), tuple(fixes))
+
+
+def _explain_state(
+    program: Program, text: SourceText, node: ast.Subscript
+) -> Explanation | None:
+    """Explain `torch.load(path)["state_dict"]` of a file that holds the state dict
+    itself, or has it at another key.
+    """
+    around = text.parent(node)
+    if get_called_name(around or node) != "load_state_dict":
+        return None
+    name, key = text.written(node.value), text.written(node.slice)
+    message = f"what `{name}` was loaded from has no key {key}"
+    related: list[Related] = []
+    fixes: list[Fix] = []
+    for own in program.own_texts():
+        for call in own.nodes:
+            if not isinstance(call, ast.Call) or get_called_name(call) != "save":
+                continue
+            saved = call.args[0] if call.args else None
+            if get_called_name(saved or call) == "state_dict":
+                message += ": it is the state dict itself"
+                related.append(Related(own.span(call), "it is saved here"))
+                edit = Edit(text.span(node), name)
+                fixes.append(Fix("fits", f"`{name}`", (edit,)))
+            for word, value in _iter_entries(saved):
+                if get_called_name(value) == "state_dict":
+                    new = f'{name}["{word}"]'
+                    edit = Edit(text.span(node), new)
+                    fixes.append(Fix("fits", f"`{new}`", (edit,)))
+    return Explanation(message, tuple(related[:1]), tuple(fixes)) if fixes else None
+
+
+def _iter_entries(saved: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the keys and values of a dict that a program writes."""
+    if isinstance(saved, ast.Dict):
+        for key, value in zip(saved.keys, saved.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value, value
 
 
 def _find_call(

@@ -38,9 +38,9 @@ def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
     if SAME_STRIDED in messages:
         return _explain_same_padding(text)
     if UNEVEN_GROUPS.search(messages):
-        depthwise = _explain_depthwise(text, node)
-        if depthwise is not None:
-            return depthwise
+        groups = _explain_depthwise(text, node) or _explain_groups(text, node)
+        if groups is not None:
+            return groups
     if NOT_DIVISIBLE.search(messages):
         return _explain_not_divisible(program, text, node, messages)
     return None
@@ -157,6 +157,34 @@ def _get_name(text: SourceText, node: ast.Constant) -> str:
     if isinstance(around, ast.Assign):
         return text.written(around.targets[0]).lower()
     return ""
+
+
+# -- groups of convolutions ----------------------------------------------------------
+
+
+def _explain_groups(text: SourceText, node: ast.AST) -> Explanation | None:
+    """Explain groups that do not divide both numbers of channels, with what does."""
+    words = {w.arg: w.value for w in getattr(node, "keywords", [])}
+    if not isinstance(node, ast.Call) or "groups" not in words:
+        return None
+    channels = [*node.args[:2], words.get("in_channels"), words.get("out_channels")]
+    pair = [channel for channel in channels if channel is not None]
+    numbers = [evaluate_whole_number(channel) for channel in pair]
+    groups = evaluate_whole_number(words["groups"])
+    if len(numbers) != 2 or groups is None or None in numbers:
+        return None
+    into, out = (number or 0 for number in numbers)
+    common = [n for n in range(1, min(into, out) + 1) if into % n == out % n == 0]
+    message = (
+        f"`groups={groups}` splits {into} channels and {out} into as many parts each:"
+        f" {' and '.join(map(str, common))} divide both"
+    )
+    below = max((n for n in common if n < groups), default=0)
+    fixes: tuple[Fix, ...] = ()
+    if below > 1 and isinstance(words["groups"], ast.Constant):
+        edit = Edit(text.span(words["groups"]), str(below))
+        fixes = (Fix("fits", f"`groups={below}`", (edit,)),)
+    return Explanation(message, (), fixes)
 
 
 # -- depthwise convolutions ------------------------------------------------------------

@@ -234,6 +234,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("size", 1.25, suggest_resized_map(program, failure))
     padded = keywords_and_methods.fix_padded_sequence(program, failure)
     yield from iter_options("padded", 0.9, padded)
+    weights = dtype_edits.suggest_cast_of_weights(program, failure)
+    yield from iter_options("dtype", 0.9, weights)
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
     floating = dtype_edits.suggest_floating_entries(program, failure)
     yield from iter_options("dtype", 0.9, floating)

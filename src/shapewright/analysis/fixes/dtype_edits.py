@@ -50,6 +50,8 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
             fact = op.inputs[repair.tensor]
             if _is_written_copy(program, failure, repair.tensor):
                 continue
+            if widens_outputs(repair) and _find_state(program, op, "float64"):
+                continue  # weights of a loss are cast, not what a model gives
             if fact.requires_grad and repair.new in ("int32", "int64", "bool"):
                 continue  # no gradient would come back
             cast = _find_cast_of_numbers(program, fact)
@@ -72,6 +74,29 @@ def fix_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
                 ".abs()" if of_complex else f".{CASTS[repair.new]}()",
                 kinds=(ast.Call, ast.Compare, ast.BinOp),
             )
+
+
+def _find_state(program: Program, op: Op, dtype: str) -> str:
+    """Return the path of a parameter or buffer of another dtype that a call reads."""
+    for fact in op.inputs:
+        path = program.states.get(fact.tensor, "")
+        if path and fact.dtype == dtype and not fact.requires_grad:
+            return path
+    return ""
+
+
+def suggest_cast_of_weights(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `weight.float()` for the weights that a loss was built with."""
+    op = program.trace.ops[failure.op]
+    unmet = failure.unmet
+    if unmet is None or unmet.code != DTYPE_MISMATCH:
+        return
+    owner, _, word = _find_state(program, op, "float64").rpartition(".")
+    built = program.built.get(owner)
+    place = program.call_at(built.span) if built is not None else None
+    for keyword in place[1].keywords if place is not None else ():
+        if keyword.arg == word and place is not None:
+            yield append_method(place[0], keyword.value, ".float()")
 
 
 def _suggest_without_cast(program: Program, op: Op, repair: Repair) -> Iterator[Fix]:

@@ -341,6 +341,31 @@ def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
     yield with_keyword(text, call, f"ignore_index={label}")
 
 
+def _suggest_shorter_length(
+    text: SourceText, owner: ast.ClassDef, node: ast.Subscript, arguments: list[str]
+) -> Iterator[Fix]:
+    """Suggest `len(self.series) - self.window` for a data set of windows that counts
+    the numbers of its series: item `i` reads `self.series[i + self.window]`.
+    """
+    assert isinstance(node.slice, ast.BinOp)
+    sides = node.slice.left, node.slice.right
+    steps = [
+        text.written(side)
+        for side, other in zip(sides, sides[::-1], strict=True)
+        if isinstance(other, ast.Name) and other.id in arguments
+    ]
+    for method in owner.body if steps else ():
+        if not isinstance(method, ast.FunctionDef) or method.name != "__len__":
+            continue
+        last = method.body[-1]
+        value = last.value if isinstance(last, ast.Return) else None
+        whole = f"len({text.written(node.value)})"
+        if value is not None and text.written(value) == whole:
+            new = f"{whole} - {steps[0]}"
+            edit = Edit(text.span(value), new)
+            yield Fix("fits", f"`return {new}`", (edit,))
+
+
 def suggest_true_length(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `return len(self.images)` for a data set whose `__len__` says another
     number of items than it has.
@@ -354,10 +379,12 @@ def suggest_true_length(program: Program, failure: Failure) -> Iterator[Fix]:
     owner = text.around(node, ast.ClassDef)
     if item is None or owner is None or item.name != "__getitem__":
         return
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Name):
+    if not isinstance(node, ast.Subscript):
         return
     arguments = [argument.arg for argument in item.args.args]
-    if node.slice.id not in arguments[1:]:
+    if isinstance(node.slice, ast.BinOp) and isinstance(node.slice.op, ast.Add):
+        yield from _suggest_shorter_length(text, owner, node, arguments[1:])
+    if not isinstance(node.slice, ast.Name) or node.slice.id not in arguments[1:]:
         return
     for method in owner.body:
         if not isinstance(method, ast.FunctionDef) or method.name != "__len__":

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.spans import Span
+from shapewright.record.ops import Fact
 
 
 def suggest_single_number(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -28,11 +30,23 @@ def suggest_single_number(program: Program, failure: Failure) -> Iterator[Fix]:
     owner = get_receiver(call)
     if owner is None or not op.inputs[0].shape:
         return
+    if op.inputs[0].dtype == "int64" and _is_index(program, op.inputs[0]):
+        return  # a sum of classes is no class
     methods = [".mean()", ".sum()"]
     if _is_divided_by_samples(text, call):
         methods.reverse()
     for method in methods:
         yield append_method(text, owner, method)
+
+
+def _is_index(program: Program, fact: Fact) -> bool:
+    """Return whether a tensor holds indices, as `argmax` and `max(1)[1]` give them."""
+    maker = program.producers.get(fact.tensor)
+    name = maker.name.rpartition(".")[2] if maker is not None else ""
+    return name in INDICES
+
+
+INDICES = operators_with("returns_indices", "returns_values_and_indices")
 
 
 def _is_divided_by_samples(text: SourceText, call: ast.Call) -> bool:

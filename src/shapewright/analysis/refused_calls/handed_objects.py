@@ -6,10 +6,17 @@ from __future__ import annotations
 
 import ast
 
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Fix, Related
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import FUNCTIONS, get_iterated, iter_own_nodes
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_called_name,
+    get_iterated,
+    iter_own_nodes,
+)
 
 
 def list_definition(
@@ -96,3 +103,37 @@ def explain_texts(
             place = Related(text.span(outer.iter), "the batches come from here")
             return Explanation(message, (place,))
     return None
+
+
+def explain_packed(text: SourceText, node: ast.Name) -> Explanation | None:
+    """Explain `out, _ = lstm(packed)`, whose `out` is packed too."""
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    packs = [
+        call
+        for call in (ast.walk(scope) if scope is not None else ())
+        if isinstance(call, ast.Call)
+        and get_called_name(call) == "pack_padded_sequence"
+    ]
+    made = [
+        statement
+        for statement in iter_own_nodes(scope)
+        if isinstance(statement, ast.Assign)
+        and statement.lineno < node.lineno
+        and node.id in collect_names(statement, ast.Store)
+    ]
+    message = (
+        f"`{node.id}` is a packed sequence, as a recurrent layer returns of one: other"
+        " layers take the padded tensor"
+    )
+    if not packs or not made:
+        return Explanation(message)
+    pack, statement = packs[-1], made[-1]
+    written = text.written(pack.func)
+    owner = written.removesuffix("pack_padded_sequence")
+    full = owner or "torch.nn.utils.rnn."
+    words = [w for w in pack.keywords if w.arg == "batch_first"]
+    first = f", batch_first={text.written(words[0].value)}" if words else ""
+    new = f"{node.id}, _ = {full}pad_packed_sequence({node.id}{first})"
+    fix = Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+    related = (Related(text.span(pack), "it is packed here"),)
+    return Explanation(message, related, (fix,))

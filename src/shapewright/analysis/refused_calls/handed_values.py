@@ -13,6 +13,7 @@ from typing import Any
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_calls.handed_objects import (
+    explain_packed,
     explain_picture,
     explain_states,
     explain_texts,
@@ -32,7 +33,7 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Fact, ModuleCall
 
-KIND = r"(list|tuple|dict|str|int|numpy\.ndarray|Image|\w+ImageFile)"
+KIND = r"(list|tuple|dict|str|int|numpy\.ndarray|Image|\w+ImageFile|PackedSequence)"
 NO_TENSOR = re.compile(
     rf"must be Tensor, not {KIND}\b"
     rf"|invalid combination of arguments - got \({KIND}[,)]"
@@ -199,6 +200,8 @@ def _explain_origin(
         return _explain_count(text, node)
     if kind == "str":
         return explain_keys(text, node)
+    if kind == "PackedSequence" and isinstance(node, ast.Name):
+        return explain_packed(text, node)
     if kind == "tuple" and not method:
         results = explain_results(program, text, node)
         if results is not None:

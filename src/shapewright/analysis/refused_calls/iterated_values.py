@@ -37,6 +37,8 @@ def find_iterated_value(program: Program, finding: Finding) -> Explanation | Non
     refused = NO_ITERATOR.search(finding.words)
     if refused is not None:
         return _explain_next(program, finding, refused[1])
+    if "'DataLoader' object is not subscriptable" in finding.words:
+        return _explain_indexed_loader(program, finding)
     if CHANGED.search(finding.words):
         return _explain_changed(program, finding)
     refused = NO_METHOD.search(finding.words)
@@ -65,6 +67,26 @@ def _explain_next(program: Program, finding: Finding, kind: str) -> Explanation 
         return Explanation(
             message, (), (Fix("fits", f"`next(iter({written}))`", (edit,)),)
         )
+    return None
+
+
+def _explain_indexed_loader(program: Program, finding: Finding) -> Explanation | None:
+    """Return that a loader has no batches by number, and how its first one is read."""
+    place = program.node(finding.span)
+    if place is None:
+        return None
+    text, outer = place
+    for node in ast.walk(text.statement_of(outer)):
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        name = node.value.id
+        message = f"`{name}` is a `DataLoader`, which gives its batches one after"
+        message += " another and has none by number: its data set has items"
+        fixes: tuple[Fix, ...] = ()
+        if isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+            new = f"next(iter({name}))"
+            fixes = (Fix("fits", f"`{new}`", (Edit(text.span(node), new),)),)
+        return Explanation(message, (), fixes)
     return None
 
 

@@ -129,6 +129,9 @@ def _list_conversions(
             return []
         if NUMBERS.search(kind):
             return [(call, f"torch.tensor({written})")]
+        if all(isinstance(part, ast.List | ast.Tuple) for part in first.elts):
+            rows = ", ".join(f"{makes}({text.written(part)})" for part in first.elts)
+            return [(first, f"[{rows}]")]
         if kind in (*ROWS, "numpy.ndarray"):
             element = first.elts[at]
             return [(element, f"{makes}({text.written(element)})")]

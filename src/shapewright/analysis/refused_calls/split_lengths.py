@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -10,13 +11,15 @@ from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
+OF_FLOATS = re.compile(r"randperm\(\) received an invalid combination.*got \(float")
 REFUSED = "Sum of input lengths does not equal the length of the input dataset"
 
 
 def find_split_lengths(program: Program, finding: Finding) -> Explanation | None:
     """Return that the last part of a split is to be the rest, or None."""
     place = program.node(finding.span)
-    if REFUSED not in finding.words or place is None:
+    is_of_floats = OF_FLOATS.search(finding.words) is not None
+    if place is None or (REFUSED not in finding.words and not is_of_floats):
         return None
     text, node = place
     calls = [
@@ -34,7 +37,39 @@ def find_split_lengths(program: Program, finding: Finding) -> Explanation | None
     parts = listed.elts if isinstance(listed, ast.List | ast.Tuple) else []
     if len(parts) < 2 or any(isinstance(part, ast.Starred) for part in parts):
         return None
+    if is_of_floats:
+        return _explain_floats(text, data, parts)
     return _explain_lengths(text, calls[0], data, parts)
+
+
+def _explain_floats(
+    text: SourceText, data: ast.expr, parts: list[ast.expr]
+) -> Explanation | None:
+    """Explain lengths that are floats, where shares alone are taken."""
+    values = [find_known_value(text, part) for part in parts]
+    shares: list[ast.expr] = []
+    for value in values:
+        sides = (
+            (value.left, value.right)
+            if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult)
+            else ()
+        )
+        numbers = [
+            side
+            for side in sides
+            if isinstance(side, ast.Constant) and isinstance(side.value, float)
+        ]
+        shares += numbers[:1]
+    if len(shares) != len(parts):
+        return None
+    message = "lengths are whole numbers, or shares that add up to 1, and these are"
+    message += f" floats: `{text.line_of(values[0])}`"
+    new = f"[{', '.join(text.written(share) for share in shares)}]"
+    edits = tuple(
+        Edit(text.span(part), text.written(share))
+        for part, share in zip(parts, shares, strict=True)
+    )
+    return Explanation(message, (), (Fix("fits", f"`{new}`", edits),))
 
 
 def _explain_lengths(

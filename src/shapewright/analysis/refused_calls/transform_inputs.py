@@ -18,6 +18,7 @@ from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 OF_TENSOR = re.compile(r"pic should be PIL Image or ndarray.*torch\.\w*Tensor")
 OF_PICTURE = re.compile(r"pic should be Tensor or ndarray.*PIL")
+NO_TENSOR = re.compile(r"img should be Tensor Image\. Got <class 'PIL\.")
 OF_ARRAY = re.compile(
     r"(?:Unexpected type|should be PIL Image(?: or Tensor)?\. Got)"
     r" <class 'numpy\.ndarray'>"
@@ -43,6 +44,8 @@ def find_transform_input(program: Program, finding: Finding) -> Explanation | No
     if OF_PICTURE.search(words):
         pictures = ("ToPILImage", "to_pil_image")
         return _explain_made(program, finding, pictures, "picture")
+    if NO_TENSOR.search(words):
+        return _explain_unmade(program)
     if OF_ARRAY.search(words):
         return _explain_array(program, finding)
     if OF_FLOATS.search(words):
@@ -88,6 +91,30 @@ def _explain_made(
         is_of_bytes = any("uint8" in own.text for own in program.own_texts())
         fixes = [fix, *fixes] if is_of_bytes else [*fixes, fix]
     return Explanation(message, tuple(related[:2]), tuple(fixes))
+
+
+def _explain_unmade(program: Program) -> Explanation | None:
+    """Explain `Normalize` of a picture, where no transform makes a tensor of it."""
+    related: list[Related] = []
+    edits: list[Edit] = []
+    shown = ""
+    for text, calls, at, _ in _iter_items(program, "Normalize"):
+        if {get_called_name(call) for call in calls} & MAKING:
+            continue
+        owner = text.written(calls[at]).partition("Normalize(")[0]
+        shown = shown or f"{owner}ToTensor()"
+        span = text.span(calls[at])
+        related.append(Related(span, "`Normalize` is here"))
+        edits.append(Edit(span.start, f"{owner}ToTensor(), "))
+    if not edits:
+        return None
+    message = "`Normalize` takes a tensor, and gets a picture: nothing makes a tensor"
+    fix = Fix("fits", f"`{shown}` in front of `Normalize`", tuple(edits))
+    return Explanation(f"{message} of it", tuple(related[:2]), (fix,))
+
+
+MAKING = frozenset({"ToTensor", "PILToTensor", "ToImage", "Lambda"})
+"""Transforms that make tensors of pictures."""
 
 
 def _explain_array(program: Program, finding: Finding) -> Explanation | None:

@@ -71,6 +71,7 @@ from shapewright.commands.check.tried_fixes import (
 from shapewright.findings.codes import (
     COLLATED_LIST,
     DTYPE_MISMATCH,
+    INDEX_OUT_OF_RANGE,
     ITEMS_DO_NOT_STACK,
     MISSING_DEVICE,
     MIXED_DEVICES,
@@ -267,6 +268,8 @@ class NewFindings:
         if finding.code == ITEMS_DO_NOT_STACK:
             if any(reported.removes(place, self.crowded) for reported in fresh):
                 return  # its data set is that of an earlier loader
+            if any(_is_beyond_data(program, failure) for failure in program.failures):
+                return  # what is cut off at the end of the data follows from that
             unsized = describe_unsized_images(program, finding)
             shown = replace(finding, related=(*finding.related, *unsized))
             fixes = suggest_collate(program, finding)
@@ -325,12 +328,22 @@ def _is_of_guessed_batch(program: Program, failures: list[Failure]) -> bool:
     was guessed.
     """
     frames = program.trace.ops[failures[0].op].frames[:1]
+    if _is_beyond_data(program, failures[0]):
+        return False
     for finding in program.trace.findings:
         if finding.code != ITEMS_DO_NOT_STACK or finding.span is None:
             continue
         if any(frame.span.line >= finding.span.line for frame in frames):
             return True
     return False
+
+
+def _is_beyond_data(program: Program, failure: Failure) -> bool:
+    """Return whether an index is beyond the data in the `__getitem__` of a data set."""
+    frames, unmet = program.trace.ops[failure.op].frames, failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or not frames:
+        return False
+    return frames[-1].function.rpartition(".")[2] == "__getitem__"
 
 
 def _is_same_stray(finding: Finding, other: Finding) -> bool:

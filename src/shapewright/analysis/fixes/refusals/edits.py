@@ -20,6 +20,7 @@ from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
+    BROADCAST_MISMATCH,
     CHANNEL_MISMATCH,
     CHANNELS_LAST,
     DTYPE_MISMATCH,
@@ -109,6 +110,12 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
         if len(shapes) == 2 and len(shapes[0]) == 4 and shapes[0][1:2] == shapes[1]:
             return True  # a norm of channels is none of columns
+    if (
+        code == BROADCAST_MISMATCH
+        and kind == "order"
+        and _is_of_channel(program, failure)
+    ):
+        return True
     if code == EINSUM_SIZES and kind in ("order", "family"):
         return _is_lettered_alike(program, failure)
     if code == CHANNELS_LAST and kind in ("created", *OF_WIDTH):
@@ -123,6 +130,17 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_of_channel(program: Program, failure: Failure) -> bool:
+    """Return whether a number for each channel meets images: it lacks dims behind, and
+    the images have theirs in their order.
+    """
+    shapes = [fact.shape for fact in program.trace.ops[failure.op].inputs[:2]]
+    for small, large in (shapes, shapes[::-1]) if len(shapes) == 2 else ():
+        if len(large) >= 4 and small == large[1:2]:
+            return True
+    return False
 
 
 def _is_lettered_alike(program: Program, failure: Failure) -> bool:

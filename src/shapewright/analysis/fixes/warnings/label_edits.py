@@ -20,7 +20,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     iter_assignments,
 )
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
 
 OF_EACH_SCORE = operators_with("is_elementwise_loss")
 """Losses that compare every score with a number of its own."""
@@ -174,7 +174,10 @@ def suggest_class_targets(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     scores, labels = op.inputs
     name = op.name.rpartition(".")[2]
-    if name not in OF_EACH_SCORE or labels.dtype != "int64" or len(scores.shape) < 2:
+    cast = _find_cast_of_classes(program, labels)
+    if name not in OF_EACH_SCORE or len(scores.shape) < 2:
+        return
+    if labels.dtype != "int64" and cast is None:
         return
     if (scores.shape[0], *scores.shape[2:]) != labels.shape or scores.shape[1] < 2:
         return
@@ -183,14 +186,32 @@ def suggest_class_targets(program: Program, failure: Failure) -> Iterator[Fix]:
     if place is None or text_and_node is None:
         return
     text, node = text_and_node
-    new = f"{_write_one_hot(text, place[0], scores.shape[1])}"
+    classes = place[0]
+    if cast is not None and isinstance(classes, ast.Call):
+        classes = get_receiver(classes) or classes  # `labels` of `labels.float()`
+    elif cast is not None:
+        return
+    new = f"{_write_one_hot(text, classes, scores.shape[1])}"
     new += ".movedim(-1, 1).float()" if len(scores.shape) > 2 else ".float()"
     one_hot = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
-    of_logits = name == "binary_cross_entropy_with_logits"
+    of_logits = name == "binary_cross_entropy_with_logits" and cast is None
     other = _write_class_loss(program, op, text, node) if of_logits else None
     if other is not None:
         yield other
     yield one_hot
+
+
+def _find_cast_of_classes(program: Program, labels: Fact) -> Op | None:
+    """Return the call that made floats of numbers of classes, or None."""
+    maker = program.producers.get(labels.tensor)
+    is_cast = maker is not None and maker.name.rpartition(".")[2] in CASTS
+    if maker is None or not is_cast or not maker.inputs:
+        return None
+    return maker if maker.inputs[0].dtype == "int64" else None
+
+
+CASTS = frozenset({"float", "to", "type", "double"})
+"""Methods that make floats of whole numbers."""
 
 
 def _write_class_loss(
