@@ -38,6 +38,7 @@ CODES = (
     "floored-factor",
     "filtered-index",
     "order-as-rank", "deviation-shifted", "return-order",
+    "reversed-update", "rebound-parameter", "metric-arguments",
 )  # fmt: skip
 
 RAISES = {

@@ -162,6 +162,7 @@ AROUND = {
         "",
         "loss = bce(model(x), ones)\n",
     ),
+    "minimized-overlap": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
     "index-as-value": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
     "reversed-divergence": (
         "model, decoder = nn.Linear(6, 4), nn.Linear(2, 6).requires_grad_(False)\n"

@@ -643,6 +643,9 @@ ADVERSARIAL_LABELS = _hazard("adversarial-labels",
 INDEX_AS_VALUE = _hazard("index-as-value",
     "numbers of the best actions that are discounted as if they were values",
     "`q.max(1).values`, not `q.max(1)[1]` or `q.argmax(1)`", of_shapes=False)
+MINIMIZED_OVERLAP = _hazard("minimized-overlap",
+    "an overlap of prediction and mask that is minimized",
+    "`1 - dice`", of_shapes=False)
 REVERSED_POLICY = _hazard("reversed-policy",
     "a policy loss that makes the actions with a high return less likely",
     "`-(log_prob * advantage).mean()`", of_shapes=False)
@@ -787,6 +790,15 @@ GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
 MODEL_NOT_COPIED = _mistake("model-not-copied",
     "a target network or an average that is the model itself under a second name",
     "`copy.deepcopy(model)`")
+METRIC_ARGUMENTS = _mistake("metric-arguments",
+    "a metric with predictions for labels, or a curve of decisions",
+    "`precision_score(labels, predictions)`")
+REBOUND_PARAMETER = _mistake("rebound-parameter",
+    "a parameter whose name in a loop gets a new tensor: the parameter stays",
+    "`parameter.copy_(...)` under `torch.no_grad()`")
+REVERSED_UPDATE = _mistake("reversed-update",
+    "a trained model that gets the weights of its copy, which nothing changes",
+    "`copy.load_state_dict(model.state_dict())`")
 RETURN_ORDER = _mistake("return-order",
     "discounted returns that are kept in another order than their steps",
     "`for reward in reversed(rewards)` with `returns.insert(0, total)`")

@@ -12,6 +12,7 @@ from shapewright.analysis.hazards.distribution_inputs import (
     find_scores_as_weights,
 )
 from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
+from shapewright.analysis.hazards.overlap_losses import find_overlaps_of_logits
 from shapewright.analysis.hazards.value_makers import (
     FARTHEST,
     LINEAR,
@@ -188,6 +189,7 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_swapped_arguments(scene)
     yield from find_normalized_targets(scene)
     yield from _find_targets_of_divergences(scene)
+    yield from find_overlaps_of_logits(scene)
     for loss_input in _iter_loss_inputs(scene):
         name = scene.names(loss_input.loss)[0].rsplit(" (", 1)[0]
         loss = scene.operation(loss_input.loss)

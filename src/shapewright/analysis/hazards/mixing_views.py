@@ -61,6 +61,8 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
         return axes[0]
     if _has_heads_in_front(block):
         return axes[1]
+    if _is_of_images(block):
+        return axes[0]
     if len(axes) < 2 or not any(axis.data for axis in axes):
         return None
     if _is_split_around(block):
@@ -82,6 +84,25 @@ def _find_moved_axis(block: RegroupedDims) -> Axis | None:
             continue
         return axis
     return None
+
+
+def _is_of_images(block: RegroupedDims) -> bool:
+    """Return whether images with their channels last get these in front by a view, or
+    the reverse: (H, W, 3) as (3, H, W).
+    """
+    before = [axis.size for axis in block.axes]
+    after = [get_length(dim) for dim in block.dims]
+    if len(before) != 3 or len(after) != 3 or sorted(before) != sorted(after):
+        return False
+    last, first = before[-1], before[0]
+    to_front = last in COLOURS and after == [last, *before[:2]]
+    to_back = first in COLOURS and after == [*before[1:], first]
+    return (to_front or to_back) and min(sorted(before)[1:]) >= SMALLEST_SIDE
+
+
+COLOURS = (3, 4)
+SMALLEST_SIDE = 8
+"""Pixels of a side of an image, at least."""
 
 
 def _find_named_axis(scene: HazardContext, op: Op, block: RegroupedDims) -> Axis | None:

@@ -11,8 +11,10 @@ from shapewright.analysis.hazards.context import LOSSES, HazardContext
 from shapewright.analysis.hazards.loss_terms import (
     PRODUCTS,
     QUOTIENTS,
+    SUMS,
     find_base,
     find_terms,
+    is_negated,
     iter_losses,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -66,6 +68,61 @@ def find_variances_as_scales(scene: HazardContext) -> Iterator[Finding]:
                 (call.op, "it scales the noise here"),
                 (used.exponential.op, "its `exp` is the variance of the divergence"),
             )
+    yield from _find_variances_of_mixtures(scene)
+
+
+def _find_variances_of_mixtures(scene: HazardContext) -> Iterator[Finding]:
+    """Find `sqrt(a) * x + (1 - a) * noise`: the squares of both factors sum to one."""
+    seen = set[object]()
+    for call in scene.calls:
+        if call.name not in SUMS or len(call.op.inputs) != 2 or call.op.span is None:
+            continue
+        parts = [scene.maker(fact) for fact in call.op.inputs]
+        for noisy, clean in (parts, parts[::-1]):
+            rest = _find_factor(scene, noisy, of_noise=True)
+            kept = _find_factor(scene, clean, of_noise=False)
+            if rest is None or kept is None or noisy is None or noisy.op.span in seen:
+                continue
+            root = scene.maker(find_base(scene, kept))
+            whole = scene.maker(find_base(scene, rest))
+            if root is None or whole is None or root.name not in ROOTS:
+                continue
+            is_rest = is_negated(whole) and len(whole.op.inputs) == 1
+            source = find_base(scene, root.op.inputs[0]).tensor
+            if is_rest and find_base(scene, whole.op.inputs[0]).tensor == source:
+                seen.add(noisy.op.span)
+                at = [fact.tensor for fact in noisy.op.inputs].index(rest.tensor)
+                name = scene.words(noisy.op)[at]
+                message = (
+                    f"noise is scaled by {name}, and what it is mixed with by a root:"
+                    f" the deviation is the root of {name}, so that the variances sum"
+                    " to one"
+                )
+                place = (root.op, "the root is taken here")
+                yield scene.finding(VARIANCE_AS_SCALE, noisy.op, message, place)
+
+
+def _find_factor(
+    scene: HazardContext, product: OperatorCall | None, *, of_noise: bool
+) -> Fact | None:
+    """Return what a product multiplies noise by, or a tensor that is none."""
+    if product is None or product.name not in PRODUCTS:
+        return None
+    if len(product.op.inputs) != 2:
+        return None
+    first, second = product.op.inputs
+    drawn = [_is_drawn(scene, fact) for fact in (first, second)]
+    if of_noise:
+        return None if drawn[0] == drawn[1] else (second if drawn[0] else first)
+    roots = [
+        fact
+        for fact in (first, second)
+        if (maker := scene.maker(find_base(scene, fact))) and maker.name in ROOTS
+    ]
+    return roots[0] if len(roots) == 1 else None
+
+
+ROOTS = frozenset({"sqrt", "sqrt_"})
 
 
 @looks_for(REVERSED_DIVERGENCE)

@@ -1,4 +1,6 @@
-"""Find the last step of both directions of a recurrent layer."""
+"""Find the last step of both directions of a recurrent layer, and the first step of
+one direction.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +37,36 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
                 yield _report(scene, layer, call)
         for call in _iter_backward_halves(scene, fact, time):
             yield _report(scene, layer, call)
+    yield from _find_first_steps(scene)
+
+
+def _find_first_steps(scene: HazardContext) -> Iterator[Finding]:
+    """Find `out[:, 0]` of a layer of one direction, of which nothing else is read."""
+    for layer in scene.calls:
+        if layer.name not in RECURRENT or layer.given(7, "bidirectional"):
+            continue
+        out, time_first = layer.op.outputs[0], is_sequence_first(layer)
+        if out.ndim != len("BTF") or time_first is None:
+            continue
+        time = 0 if time_first else 1
+        states = [fact.tensor for fact in layer.op.outputs[1:]]
+        users = [user for t in (out.tensor, *states) for user in scene.users.get(t, ())]
+        taken = list(_iter_indexed(scene, out))
+        if len(users) != 1 or len(taken) != 1 or out.shape[time] < 2:
+            continue
+        items = get_items(taken[0]) if taken[0].name == "[]" else None
+        if items is None or len(items) <= time or type(items[time]) is not int:
+            continue
+        if items[time] == 0 and all(
+            i == ":" for at, i in enumerate(items) if at != time
+        ):
+            name = scene.names(taken[0].op)[0].rsplit(" (", 1)[0]
+            message = (
+                f"the first step of {name} {format_shape(out)} has read one step of the"
+                f" sequence, and nothing reads the other {out.shape[time] - 1}"
+            )
+            place = (layer.op, "the layer goes from the first step to the last")
+            yield scene.finding(LAST_STEP, taken[0].op, message, place)
 
 
 def _find_outputs(scene: HazardContext, layer: OperatorCall) -> tuple[Fact, int] | None:

@@ -34,6 +34,9 @@ from shapewright.analysis.training_mistakes import late_bindings as late_binding
 from shapewright.analysis.training_mistakes import layer_sizes as layer_sizes
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages
 from shapewright.analysis.training_mistakes import (
+    metric_arguments as metric_arguments,
+)
+from shapewright.analysis.training_mistakes import (
     metric_directions as metric_directions,
 )
 from shapewright.analysis.training_mistakes import missing_steps as missing_steps
@@ -51,6 +54,9 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import preparations as preparations
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import return_orders as return_orders
+from shapewright.analysis.training_mistakes import (
+    reversed_updates as reversed_updates,
+)
 from shapewright.analysis.training_mistakes import same_branches as same_branches
 from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
 from shapewright.analysis.training_mistakes import (

@@ -31,7 +31,10 @@ RESETTING = ("load_state_dict", "reset_parameters", "apply", "deepcopy")
 
 @looks_for(MODEL_KEPT_OVER_FOLDS)
 def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find loops over folds that build optimizers of one model again and again."""
+    """Find loops over folds that build optimizers of one model again and again, or go
+    on with one.
+    """
+    yield from _find_kept_trainings(scene)
     seen: set[object] = set()
     for optimizer in scene.training.optimizers:
         text = scene.program.text(optimizer.built[0])
@@ -65,6 +68,39 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
                 break
             else:
                 continue
+            break
+
+
+def _find_kept_trainings(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find loops over folds that train by an optimizer which is built above them, with
+    its model.
+    """
+    for optimizer in scene.training.optimizers:
+        text = scene.program.text(optimizer.built[0])
+        stepped = scene.program.node(scene.span(optimizer.stepped, "step"))
+        if text is None or stepped is None or stepped[0] is not text:
+            continue
+        loop = _find_fold_loop(text, stepped[1])
+        for node in text.near(optimizer.built[1]) if loop is not None else ():
+            statement = text.statement_of(node)
+            is_own = get_called_name(node) == optimizer.name
+            if loop is None or not is_own or statement.lineno > loop.lineno:
+                continue
+            if text.around(statement, ast.For) is not None:
+                continue
+            names = collect_names(node) | _list_own_attributes(node)
+            built = _find_model(text, names, loop)
+            if built is None:
+                continue
+            name = text.line_of(built.targets[0])
+            yield build_finding(
+                MODEL_KEPT_OVER_FOLDS,
+                f"`{name}` is built once, before the loop over folds: each fold goes on"
+                " with weights that have seen its validation samples",
+                text.span(built),
+                (text.span(loop.iter), "the folds are gone through here"),
+                (text.span(statement), "its optimizer is built here"),
+            )
             break
 
 
@@ -145,7 +181,7 @@ def _find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
         if FOLDS.search(words):
             calls = _list_calls(text, loop)
             return None if calls & set(RESETTING) else loop
-        loop = text.around(text.parent(loop), ast.For)
+        loop = text.around(loop, ast.For)
     return None
 
 

@@ -74,6 +74,7 @@ def suggest_swapped_factors(
         return
     statement = text.statement_of(node)
     yield from _swap_weight(text, statement)
+    yield from _swap_numbers(text, statement)
     body = getattr(text.parent(statement), "body", [])
     before = body[: body.index(statement)][-1:] if statement in body else []
     for statements in ([statement], [*before, statement]):
@@ -82,6 +83,24 @@ def suggest_swapped_factors(
         yield from fixes
         if fixes:
             return
+
+
+def _swap_numbers(text: SourceText, statement: ast.stmt) -> Iterator[Fix]:
+    """Suggest two numbers of a statement that sum to one in each other's place."""
+    numbers = [
+        part
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Constant) and isinstance(part.value, float)
+    ]
+    values = [float(text.written(part)) for part in numbers]
+    if len(numbers) == 2 and abs(sum(values) - 1) < 1e-9:
+        first, second = numbers
+        edits = (
+            Edit(text.span(first), text.written(second)),
+            Edit(text.span(second), text.written(first)),
+        )
+        shown = f"`{text.written(second)}` and `{text.written(first)}` exchanged"
+        yield Fix("fits", shown, edits)
 
 
 def _swap_factors(text: SourceText, parts: list[ast.AST]) -> Iterator[Fix]:

@@ -198,6 +198,11 @@ def suggest_root_of_variance(
     """Suggest `exp(0.5 * logvar)` in place of `exp(logvar)`, or of `logvar`."""
     if not isinstance(node, ast.Call) or get_called_name(node) != "exp":
         name = finding.message.partition("scaled by `")[2].partition("`")[0]
+        sides = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+        for side in sides if "variances sum" in finding.message else ():
+            if text.line_of(side).strip("()") == name.strip("()"):
+                yield append_method(text, side, ".sqrt()")
+                return
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id == name:
                 new = f"torch.exp(0.5 * {name})"

@@ -103,8 +103,14 @@ def suggest_model_of_fold(
     built = text.statement_of(node) if isinstance(node, ast.expr | ast.stmt) else None
     if isinstance(built, ast.Assign) and loop is not None:
         new = text.written(built)
-        edit = write_before(text, loop.body[0], new)
-        yield Fix("fits", f"`{join_lines(new)}` in the loop", (edit,))
+        edits = [write_before(text, loop.body[0], new)]
+        for place in finding.related[1:]:
+            also = text.node(place.span) if "its optimizer" in place.message else None
+            if isinstance(also, ast.stmt):
+                indent = text.lines[loop.body[0].lineno - 1][: loop.body[0].col_offset]
+                new = f"{new}\n{indent}{text.written(also)}"
+                edits = [write_before(text, loop.body[0], new)]
+        yield Fix("fits", f"`{join_lines(text.written(built))}` in the loop", (*edits,))
 
 
 def suggest_kept_gradient(

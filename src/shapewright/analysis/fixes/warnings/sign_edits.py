@@ -156,3 +156,73 @@ def suggest_values_of_actions(
     elif isinstance(around, ast.Subscript) and text.written(around.slice) == "1":
         new = f"{text.written(call)}[0]"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(around.slice), "0"),))
+
+
+def suggest_lost_overlap(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `1 - dice` for an overlap that is the loss: where a function computes it,
+    where that is called for the loss.
+    """
+    for call in _list_calls_of_function(text, node):
+        statement = text.statement_of(call)
+        names = [ast.unparse(t) for t in getattr(statement, "targets", [])]
+        if any("loss" in name.lower() for name in names):
+            new = f"1 - {text.written(call)}"
+            edit = Edit(text.span(call).start, "1 - ")
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+            return
+    if isinstance(node, ast.expr):
+        new = f"1 - {text.written(node)}"
+        yield Fix(
+            "fits", f"`{join_lines(new)}`", (Edit(text.span(node).start, "1 - "),)
+        )
+
+
+def suggest_labels_first(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a metric with its two arguments exchanged."""
+    if not isinstance(node, ast.Call) or "labels first" not in finding.message:
+        return
+    first, second = node.args[:2]
+    one, two = text.written(first), text.written(second)
+    edits = Edit(text.span(first), two), Edit(text.span(second), one)
+    shown = f"{text.written(node.func)}({two}, {one}"
+    rest = "".join(f", {text.written(part)}" for part in node.args[2:])
+    rest += "".join(f", {w.arg}={text.written(w.value)}" for w in node.keywords)
+    yield Fix("fits", f"`{join_lines(f'{shown}{rest})')}`", edits)
+
+
+def _list_calls_of_function(text: SourceText, node: ast.AST) -> list[ast.Call]:
+    """Return the calls of the function of a file in which a node stands."""
+    function = text.around(node, ast.FunctionDef)
+    return [
+        call
+        for call in (text.nodes if function is not None else ())
+        if isinstance(call, ast.Call)
+        and function is not None
+        and get_called_name(call) == function.name
+    ]
+
+
+def suggest_probabilities(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `dice(logits.sigmoid(), masks)` for an overlap of logits."""
+    function = text.around(node, ast.FunctionDef)
+    name = finding.message.partition("takes `")[2].partition("`")[0]
+    arguments = [arg.arg for arg in function.args.args] if function is not None else []
+    if "overlap with a mask" not in finding.message or name not in arguments:
+        return
+    at = arguments.index(name) - (arguments[0] == "self")
+    edits = [
+        Edit(text.span(call.args[at]).end, ".sigmoid()")
+        for call in _list_calls_of_function(text, node)
+        if 0 <= at < len(call.args)
+        and isinstance(call.args[at], ast.Name | ast.Call | ast.Attribute)
+    ]
+    calls = _list_calls_of_function(text, node)
+    if edits and len(edits) == len(calls):
+        shown = f"{text.written(calls[0].args[at])}.sigmoid()"
+        yield Fix("fits", f"`{join_lines(shown)}`", tuple(edits))

@@ -29,7 +29,17 @@ FLATTENING = operators_with("regroups_dims")
 def suggest_last_states(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest the last state of each direction, from the output or the states."""
+    """Suggest the last state of each direction, from the output or the states; for the
+    first step of one direction its last one.
+    """
+    if "the first step of" in finding.message and isinstance(node, ast.Subscript):
+        index = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
+        while isinstance(node.slice, ast.Tuple) and text.written(index) == ":":
+            index = node.slice.elts[node.slice.elts.index(index) - 1]
+        shown = text.written(node)[: -len(text.written(node.slice)) - 1]
+        new = text.written(node.slice).replace("0", "-1", 1)
+        yield Fix("fits", f"`{shown}{new}]`", (Edit(text.span(index), "-1"),))
+        return
     for related in finding.related:
         text_and_call = program.call_at(related.span)
         if text_and_call is None or not isinstance(node, ast.Subscript):

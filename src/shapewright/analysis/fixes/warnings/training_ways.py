@@ -6,6 +6,10 @@ import ast
 from collections.abc import Callable, Iterator
 
 from shapewright.analysis.fixes.warnings.accidental_shapes import suggest_flat_array
+from shapewright.analysis.fixes.warnings.copy_edits import (
+    suggest_other_way,
+    suggest_written_parameter,
+)
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_end_of_episode,
     suggest_filtered_rows,
@@ -61,7 +65,10 @@ from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_model_copy,
     suggest_part,
 )
-from shapewright.analysis.fixes.warnings.sign_edits import suggest_order_of_returns
+from shapewright.analysis.fixes.warnings.sign_edits import (
+    suggest_labels_first,
+    suggest_order_of_returns,
+)
 from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
 from shapewright.analysis.fixes.warnings.split_edits import suggest_shuffled_data
 from shapewright.analysis.fixes.warnings.step_edits import (
@@ -116,6 +123,7 @@ from shapewright.findings.codes import (
     LOSS_OVERWRITTEN,
     MEAN_OF_MEANS,
     MEAN_OVER_SAMPLES,
+    METRIC_ARGUMENTS,
     METRIC_DIRECTION,
     MISPLACED_ARGUMENT,
     MODEL_KEPT_OVER_FOLDS,
@@ -127,9 +135,11 @@ from shapewright.findings.codes import (
     PARAMETER_REPEATED,
     PATIENCE_NOT_RESET,
     RATE_AS_FACTOR,
+    REBOUND_PARAMETER,
     RETURN_IN_LOOP,
     RETURN_ORDER,
     REVERSED_GUIDANCE,
+    REVERSED_UPDATE,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
     SCHEDULER_OF_REPLACED,
@@ -211,6 +221,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
+    METRIC_ARGUMENTS: suggest_labels_first,
+    REBOUND_PARAMETER: suggest_written_parameter,
+    REVERSED_UPDATE: suggest_other_way,
     RETURN_ORDER: suggest_order_of_returns,
     RETURN_IN_LOOP: suggest_return_behind_loop,
     LOSS_OVERWRITTEN: suggest_added_loss,

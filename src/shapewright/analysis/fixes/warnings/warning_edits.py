@@ -81,8 +81,10 @@ from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layer
 from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_added_divergence,
     suggest_label_of_side,
+    suggest_lost_overlap,
     suggest_negative,
     suggest_normal_noise,
+    suggest_probabilities,
     suggest_values_of_actions,
 )
 from shapewright.analysis.fixes.warnings.silent_edits import (
@@ -165,6 +167,7 @@ from shapewright.findings.codes import (
     MASK_AXIS,
     MASKED_TARGETS,
     MINIMIZED_ENTROPY,
+    MINIMIZED_OVERLAP,
     MIXED_REDUCTIONS,
     NAN_IN_DATA,
     NOT_A_PARAMETER,
@@ -241,7 +244,10 @@ WAYS: dict[str, Suggest] = {
     LOSS_SHAPES: suggest_equal_shapes,
     LOST_BATCH: suggest_squeezed_dim,
     LOSS_INPUT: combine(
-        suggest_exponential, suggest_logits_keyword, suggest_loss_edits
+        suggest_probabilities,
+        suggest_exponential,
+        suggest_logits_keyword,
+        suggest_loss_edits,
     ),
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: suggest_mask_changes,
@@ -272,6 +278,7 @@ WAYS: dict[str, Suggest] = {
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
     INDEX_AS_VALUE: suggest_values_of_actions,
+    MINIMIZED_OVERLAP: suggest_lost_overlap,
     ADVERSARIAL_LABELS: suggest_label_of_side,
     REVERSED_POLICY: suggest_negative,
     UNIFORM_NOISE: suggest_normal_noise,

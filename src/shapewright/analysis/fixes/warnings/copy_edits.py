@@ -1,0 +1,47 @@
+"""Edits of updates between a model and its copy."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
+
+
+def suggest_other_way(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `copy.load_state_dict(model.state_dict())`, and the copy's parameters
+    first where a loop goes over both.
+    """
+    if not isinstance(node, ast.Call):
+        return
+    owner = get_receiver(node)
+    state = node.args[0] if node.args else None
+    if len(node.args) == 2:
+        first, second = node.args
+        edits = (
+            Edit(text.span(first), text.written(second)),
+            Edit(text.span(second), text.written(first)),
+        )
+        new = f"zip({text.written(second)}, {text.written(first)})"
+        yield Fix("fits", f"`{join_lines(new)}`", edits)
+    elif owner is not None and isinstance(state, ast.Call):
+        other = get_receiver(state)
+        if other is not None:
+            one, two = text.written(owner), text.written(other)
+            edits = (Edit(text.span(owner), two), Edit(text.span(other), one))
+            shown = f"`{two}.load_state_dict({one}.state_dict())`"
+            yield Fix("fits", shown, edits)
+
+
+def suggest_written_parameter(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `p.data = decay * p` for `p = decay * p`, which names a new tensor."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        name = node.targets[0].id
+        new = f"{name}.data.copy_({text.written(node.value)})"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
