@@ -99,3 +99,47 @@ def test_a_loss_goes_backward_before_its_weights_change(
     if wanted is not None:
         assert fixes == [wanted]
     assert wanted is not None or all("before" not in message for message in fixes)
+
+
+TWICE = """\
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+criterion = nn.CrossEntropyLoss()
+def climb():
+    with torch.no_grad():
+        for p in net.parameters():
+            p.add_(0.01 * p.grad)
+for _ in range(3):
+    x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+    out = net(x)
+    loss = criterion(out, y)
+    loss.backward()
+"""
+SECOND_PASSES = {
+    "in one statement": (
+        "climb()\nopt.zero_grad()\ncriterion(out, y).backward()\nopt.step()\n",
+        "`criterion(net(x), y).backward()`",
+    ),
+    "a loss of its own": (
+        "climb()\nopt.zero_grad()\nsecond = criterion(out, y)\nsecond.backward()\n"
+        "opt.step()\n",
+        "`criterion(net(x), y)`",
+    ),
+    "after a step": (
+        "opt.step()\nopt.zero_grad()\n(0.5 * criterion(out, y)).backward()\n",
+        "`(0.5 * criterion(net(x), y)).backward()`",
+    ),
+    "of other data": (
+        "climb()\nx = x + 1\ncriterion(out, y).backward()\nopt.step()\n",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SECOND_PASSES)
+def test_a_second_pass_at_other_weights_is_a_new_one(case: str, tmp_path: Path) -> None:
+    lines, fix = SECOND_PASSES[case]
+    fixes = get_fixes(tmp_path, TWICE + indent(lines, "    "))
+    assert fixes[0] == fix if fix else not any("net(x)" in other for other in fixes)
