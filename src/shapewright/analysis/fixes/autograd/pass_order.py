@@ -6,8 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.early_makers import iter_early_makers
 from shapewright.analysis.autograd_errors.history import History
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    write_after,
+    write_before,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
@@ -61,6 +66,19 @@ def suggest_earlier_pass(history: History, cause: Cause) -> Iterator[Fix]:
     if before.count("zero_grad") < before.count("step"):
         return
     yield _move(text, body[first : last + 1], body[target])
+
+
+def suggest_later_forward(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `state = model.encode(obs)` below the step, where it is made above it for
+    the next turn of a loop: by then its weights are others.
+    """
+    if cause.other is None:
+        return
+    for text, maker, step in iter_early_makers(history, cause.failing, cause.other):
+        written = text.written(maker)
+        edits = (cut_lines(text, maker), write_after(text, step, written))
+        message = f"`{written}` after `{join_lines(text.written(step))}`"
+        yield Fix("fits", message, edits)
 
 
 def suggest_made_again(history: History, cause: Cause) -> Iterator[Fix]:
