@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
+from shapewright.analysis.fixes.chained_layers import suggest_chained_layers
 from shapewright.analysis.fixes.class_counts import (
     suggest_all_classes,
     suggest_listed_classes,
@@ -147,6 +148,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("registered", suggest_registered_lists),  # a cast would leave them untrained
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
     ("eval", suggest_evaluation),  # one sample has no statistics at any width
+    ("order", suggest_chained_layers),  # other layers would all read the first input
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""

@@ -19,6 +19,7 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
+from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
     suggest_collate,
     suggest_single_items,
@@ -235,6 +236,7 @@ class NewFindings:
         related = related or describe_single_score(program, failure)
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
+        related = related or describe_unchained_layers(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
