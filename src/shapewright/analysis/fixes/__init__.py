@@ -79,6 +79,7 @@ from shapewright.analysis.fixes.token_edits import (
 )
 from shapewright.analysis.fixes.turned_rows import suggest_columns, suggest_row
 from shapewright.analysis.fixes.view_labels import suggest_labels_of_views
+from shapewright.analysis.fixes.viewed_images import suggest_viewed_size
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
@@ -149,6 +150,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
     ("eval", suggest_evaluation),  # one sample has no statistics at any width
     ("order", suggest_chained_layers),  # other layers would all read the first input
+    ("size", suggest_viewed_size),  # other numbers would mix the images
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""
