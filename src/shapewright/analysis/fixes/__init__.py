@@ -34,6 +34,7 @@ from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
+from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
@@ -151,6 +152,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("eval", suggest_evaluation),  # one sample has no statistics at any width
     ("order", suggest_chained_layers),  # other layers would all read the first input
     ("size", suggest_viewed_size),  # other numbers would mix the images
+    ("size", suggest_whole_differences),  # a resized map would undo the crop
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""

@@ -27,6 +27,7 @@ from shapewright.analysis.fixes.collate_edits import (
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
+from shapewright.analysis.fixes.halved_crops import describe_halved_difference
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.options import FixOption, iter_options
@@ -238,6 +239,7 @@ class NewFindings:
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
         related = related or describe_unchained_layers(program, failure)
+        related = related or describe_halved_difference(program, failure)
         related = related or describe_viewed_size(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
