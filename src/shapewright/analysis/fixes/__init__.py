@@ -58,6 +58,7 @@ from shapewright.analysis.fixes.sequence_layouts import (
     suggest_time_first,
 )
 from shapewright.analysis.fixes.signal_lengths import suggest_signal_length
+from shapewright.analysis.fixes.signed_labels import suggest_classes_from_0
 from shapewright.analysis.fixes.single_numbers import (
     suggest_formatted_number,
     suggest_single_number,
@@ -153,6 +154,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_chained_layers),  # other layers would all read the first input
     ("size", suggest_viewed_size),  # other numbers would mix the images
     ("size", suggest_whole_differences),  # a resized map would undo the crop
+    ("order", suggest_classes_from_0),  # a class would be left out
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""

@@ -37,6 +37,7 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.fixes.signed_labels import describe_signed_labels
 from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
@@ -238,6 +239,7 @@ class NewFindings:
         related = related or describe_single_score(program, failure)
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
+        related = related or describe_signed_labels(program, failure)
         related = related or describe_unchained_layers(program, failure)
         related = related or describe_halved_difference(program, failure)
         related = related or describe_viewed_size(program, failure)

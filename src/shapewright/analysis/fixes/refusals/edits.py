@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_emptied_setting,
     has_frozen_size,
 )
+from shapewright.analysis.fixes.signed_labels import find_signed_labels
 from shapewright.analysis.fixes.stand_in_data import is_within
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
@@ -35,7 +36,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_shape_owner
 from shapewright.record.ops import Fact
@@ -99,6 +100,10 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
         return True
+    if kind == "name" and _is_own_decision(program, failure, fix):
+        return True
+    if kind == "ignored" and find_signed_labels(program, failure)[0]:
+        return True  # -1 is a class
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
@@ -115,6 +120,24 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_own_decision(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a loss would compare scores with the classes that are chosen by
+    scores: `preds` in the place of the labels.
+    """
+    if program.trace.ops[failure.op].name.rpartition(".")[2] not in COMPARING:
+        return False
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        for value in find_defining(text, edit.text) if text is not None else ():
+            if any(get_called_name(part) in DECIDING for part in ast.walk(value)):
+                return True
+    return False
+
+
+DECIDING = operators_with("returns_indices") - operators_with("finds_nonzero")
+"""Calls that choose a class by scores."""
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:
