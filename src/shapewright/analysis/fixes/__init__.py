@@ -39,6 +39,7 @@ from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.kept_sizes import suggest_kept_sizes
 from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
@@ -155,6 +156,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("size", suggest_viewed_size),  # other numbers would mix the images
     ("size", suggest_whole_differences),  # a resized map would undo the crop
     ("order", suggest_classes_from_0),  # a class would be left out
+    ("size", suggest_kept_sizes),  # other images would only hide what is not read
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""

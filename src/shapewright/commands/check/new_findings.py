@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
 from shapewright.analysis.fixes.halved_crops import describe_halved_difference
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
+from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -240,6 +241,7 @@ class NewFindings:
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
         related = related or describe_signed_labels(program, failure)
+        related = related or describe_kept_sizes(program, failure)
         related = related or describe_unchained_layers(program, failure)
         related = related or describe_halved_difference(program, failure)
         related = related or describe_viewed_size(program, failure)
