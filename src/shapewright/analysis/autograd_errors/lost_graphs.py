@@ -81,13 +81,13 @@ def find_cut(history: History, failing: Op) -> GraphEnd | None:
         if cut is not None:
             return cut
     for op in made_anew:
-        cut = _describe_draw(history, op) or describe_constant(history, op)
+        cut = _describe_draw(history, op) or _describe_constant(history, op)
         if cut is not None:
             return cut
     return None
 
 
-def describe_constant(history: History, op: Op) -> GraphEnd | None:
+def _describe_constant(history: History, op: Op) -> GraphEnd | None:
     """Describe a number that is made anew where nothing of the model is used."""
     term = find_constant_term(history.program, op)
     if term is None:
@@ -112,7 +112,7 @@ def describe_cut(history: History, op: Op) -> GraphEnd:
     name = op.name.rpartition(".")[2]
     line = f" at line {op.span.line}" if op.span is not None else ""
     call = _write_call(history, op)
-    constant = describe_constant(history, op)
+    constant = _describe_constant(history, op)
     if constant is not None:
         return constant
     if name in DETACHING:

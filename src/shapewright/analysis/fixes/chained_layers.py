@@ -37,22 +37,22 @@ def suggest_chained_layers(program: Program, failure: Failure) -> Iterator[Fix]:
     unpassed = _find_unpassed(program, failure)
     if unpassed is None:
         return
-    text, returned, given = unpassed.text, unpassed.returned, unpassed.given
+    text, returned, argument = unpassed.text, unpassed.returned, unpassed.given
     if not isinstance(returned, ast.Name):
-        new = f"{given.id} = {text.written(returned)}"
+        new = f"{argument.id} = {text.written(returned)}"
         edit = write_after(text, unpassed.statement, new)
         yield Fix("fits", f"`{join_lines(new)}` behind the call", (edit,))
         return
-    edits = [Edit(text.span(given), returned.id)]
+    edits = [Edit(text.span(argument), returned.id)]
     value = text.written(unpassed.statement.value)
-    start = given.col_offset - unpassed.statement.value.col_offset
-    shown = f"`{returned.id}` for `{given.id}`"
-    if given.lineno == unpassed.statement.value.lineno and value.isascii():
-        changed = value[:start] + returned.id + value[start + len(given.id) :]
+    start = argument.col_offset - unpassed.statement.value.col_offset
+    shown = f"`{returned.id}` for `{argument.id}`"
+    if argument.lineno == unpassed.statement.value.lineno and value.isascii():
+        changed = value[:start] + returned.id + value[start + len(argument.id) :]
         shown = f"`{join_lines(changed)}`"
     scope = text.around(unpassed.loop, *FUNCTIONS) or text.tree
     if not _is_set_before(scope, unpassed.loop, returned.id):
-        first = f"{returned.id} = {given.id}"
+        first = f"{returned.id} = {argument.id}"
         edits.insert(0, write_before(text, unpassed.loop, first))
         shown += f", with `{first}` before the loop"
     yield Fix("fits", shown, tuple(edits))
@@ -137,11 +137,11 @@ def _find_call(text: SourceText, loop: ast.For, node: ast.AST) -> _Unpassed | No
         name for other in (loop.target, *loop.body)
         for name in collect_names(other, ast.Store)
     }  # fmt: skip
-    given = next((a for a in inner.args if isinstance(a, ast.Name)), None)
+    argument = next((a for a in inner.args if isinstance(a, ast.Name)), None)
     while isinstance(target, ast.Tuple | ast.List) and target.elts:
         target = target.elts[0]
-    if given is not None and given.id in collect_names(loop.target):
-        given = next(
+    if argument is not None and argument.id in collect_names(loop.target):
+        argument = next(
             (
                 a
                 for a in inner.args
@@ -149,7 +149,7 @@ def _find_call(text: SourceText, loop: ast.For, node: ast.AST) -> _Unpassed | No
             ),
             None,
         )
-    if given is None or given.id in stored:
+    if argument is None or argument.id in stored:
         return None
     if isinstance(target, ast.Name):
         before = loop.body[: loop.body.index(statement)]
@@ -158,7 +158,7 @@ def _find_call(text: SourceText, loop: ast.For, node: ast.AST) -> _Unpassed | No
             return None  # the next turn reads it
     elif not isinstance(target, ast.Subscript):
         return None
-    return _Unpassed(text, loop, statement, given, target)
+    return _Unpassed(text, loop, statement, argument, target)
 
 
 def _is_set_before(scope: ast.AST | None, loop: ast.For, name: str) -> bool:

@@ -104,13 +104,13 @@ def _iter_padded(text: SourceText, call: ast.Call) -> Iterator[_Half]:
         for value in values:
             for part in ast.walk(value):
                 elements = part.elts if isinstance(part, ast.List | ast.Tuple) else []
-                for one, two in zip(elements[::2], elements[1::2], strict=False):
-                    whole = _get_whole(text, one)
-                    if whole and text.written(one) == text.written(two):
-                        words = f"both sides get `{text.written(one)}` here, which is"
+                for first, second in zip(elements[::2], elements[1::2], strict=False):
+                    whole = _get_whole(text, first)
+                    if whole and text.written(first) == text.written(second):
+                        words = f"both sides get `{text.written(first)}` here, which is"
                         words += f" not `{whole}` together where that is odd"
-                        new = f"{whole} - {text.written(one)}"
-                        yield _Half(text, two, new, words)
+                        new = f"{whole} - {text.written(first)}"
+                        yield _Half(text, second, new, words)
 
 
 def _get_whole(text: SourceText, half: ast.expr) -> str:
