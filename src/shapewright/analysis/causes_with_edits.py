@@ -40,6 +40,9 @@ from shapewright.analysis.refused_calls.argument_counts import find_missing_argu
 from shapewright.analysis.refused_calls.arrays_for_tensors import find_array_for_tensor
 from shapewright.analysis.refused_calls.called_containers import find_called_container
 from shapewright.analysis.refused_calls.closures import find_missing_closure
+from shapewright.analysis.refused_calls.collated_pictures import (
+    find_collated_picture,
+)
 from shapewright.analysis.refused_calls.complex_losses import find_complex_loss
 from shapewright.analysis.refused_calls.detector_boxes import find_boxes_of_sizes
 from shapewright.analysis.refused_calls.empty_data_sets import (
@@ -111,6 +114,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_wrapped_module,
     find_sequential_layer,
     find_transform_order,
+    find_collated_picture,
     find_text_labels,
     find_returned_tuple,
     find_whole_batch,

@@ -25,3 +25,5 @@ class DataValues:
     """Elements from the lowest to the highest, evenly spaced among the sorted ones."""
     limits: tuple[float, float] | None = None
     """The lowest and the highest number, if all are finite."""
+    kinds: tuple[int, ...] = ()
+    """The distinct whole numbers, from the lowest on, if they are few."""

@@ -13,6 +13,7 @@ from shapewright.analysis.autograd_errors.custom_functions import (
     RETURNED,
     find_wrong_gradient,
 )
+from shapewright.analysis.autograd_errors.early_makers import iter_early_makers
 from shapewright.analysis.autograd_errors.history import (
     History,
     find_later_user,
@@ -230,7 +231,7 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         )
         explanation += " made before"
         kind = "step" if "step" in call else "written"
-        related = [saved, wrote]
+        related = [*_list_early_makers(history, failing, write), saved, wrote]
     else:
         kind = "written"
         own = edge.user.index == edge.maker.index
@@ -243,6 +244,18 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         SAVED_TENSOR_WRITTEN, kind, explanation, failing, edge.fact, edge.maker,
         edge.user, write, _strip_quotes(name), tuple(_drop_repeated(related)),
     )  # fmt: skip
+
+
+def _list_early_makers(history: History, failing: Op, write: Op) -> list[Related]:
+    """Return the places where the next turn of a loop gets what has an older graph."""
+    return [
+        Related(
+            text.span(maker),
+            f"`{text.written(maker.targets[0])}` is made here, before the step, for the"
+            " next turn",
+        )
+        for text, maker, _ in iter_early_makers(history, failing, write)
+    ]
 
 
 # -- a loss without a graph -----------------------------------------------------------

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapewright.analysis.autograd_errors.constant_losses import find_constant_term
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
 from shapewright.analysis.refused_calls.recomputed_parts import find_checkpoint_of
@@ -80,10 +81,20 @@ def find_cut(history: History, failing: Op) -> GraphEnd | None:
         if cut is not None:
             return cut
     for op in made_anew:
-        cut = _describe_draw(history, op)
+        cut = _describe_draw(history, op) or _describe_constant(history, op)
         if cut is not None:
             return cut
     return None
+
+
+def _describe_constant(history: History, op: Op) -> GraphEnd | None:
+    """Describe a number that is made anew where nothing of the model is used."""
+    term = find_constant_term(history.program, op)
+    if term is None:
+        return None
+    line = f" at line {op.span.line}" if op.span is not None else ""
+    reason = f"{_write_call(history, op)}{line} is a new constant"
+    return GraphEnd(op, reason + term.describe_branch(), "the constant is made here")
 
 
 def _describe_draw(history: History, op: Op) -> GraphEnd | None:
@@ -101,6 +112,9 @@ def describe_cut(history: History, op: Op) -> GraphEnd:
     name = op.name.rpartition(".")[2]
     line = f" at line {op.span.line}" if op.span is not None else ""
     call = _write_call(history, op)
+    constant = _describe_constant(history, op)
+    if constant is not None:
+        return constant
     if name in DETACHING:
         return GraphEnd(op, f"{call}{line} removes it", "the graph ends here")
     if op.name.endswith("autograd.grad"):

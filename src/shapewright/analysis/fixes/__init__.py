@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import (
 )
 from shapewright.analysis.fixes.batch_edits import suggest_batches_of_one
 from shapewright.analysis.fixes.call_fixes import find_call_fixes, find_line_fixes
+from shapewright.analysis.fixes.chained_layers import suggest_chained_layers
 from shapewright.analysis.fixes.class_counts import (
     suggest_all_classes,
     suggest_listed_classes,
@@ -33,10 +34,12 @@ from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
+from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.kept_sizes import suggest_kept_sizes
 from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
@@ -56,6 +59,7 @@ from shapewright.analysis.fixes.sequence_layouts import (
     suggest_time_first,
 )
 from shapewright.analysis.fixes.signal_lengths import suggest_signal_length
+from shapewright.analysis.fixes.signed_labels import suggest_classes_from_0
 from shapewright.analysis.fixes.single_numbers import (
     suggest_formatted_number,
     suggest_single_number,
@@ -78,6 +82,7 @@ from shapewright.analysis.fixes.token_edits import (
 )
 from shapewright.analysis.fixes.turned_rows import suggest_columns, suggest_row
 from shapewright.analysis.fixes.view_labels import suggest_labels_of_views
+from shapewright.analysis.fixes.viewed_images import suggest_viewed_size
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
@@ -149,6 +154,11 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("registered", suggest_registered_lists),  # a cast would leave them untrained
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
     ("eval", suggest_evaluation),  # one sample has no statistics at any width
+    ("order", suggest_chained_layers),  # other layers would all read the first input
+    ("size", suggest_viewed_size),  # other numbers would mix the images
+    ("size", suggest_whole_differences),  # a resized map would undo the crop
+    ("order", suggest_classes_from_0),  # a class would be left out
+    ("size", suggest_kept_sizes),  # other images would only hide what is not read
     ("time-first", suggest_time_first),  # the layers have their own layout
 )
 """Edits beside which no others are tried: those would run and mean something else."""

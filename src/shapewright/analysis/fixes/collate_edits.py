@@ -37,7 +37,7 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
     size of all images, or another `collate_fn`.
     """
     of_items = finding.code == ITEMS_DO_NOT_STACK
-    if not of_items and NO_TENSORS not in finding.message:
+    if not of_items and NO_TENSORS not in finding.words:
         return
     for related in [finding.span, *(place_note.span for place_note in finding.related)]:
         text = program.text(related.file) if related is not None else None
@@ -67,8 +67,8 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             yield from suggest_one_side(text)
             yield from suggest_resize(program, finding)
             yield from suggest_joined_items(text, loaders, finding)
-        elif OF_IMAGES in finding.message:
-            yield from _suggest_tensors_of_images(text)
+        elif OF_IMAGES in finding.words:
+            yield from suggest_tensors_of_images(text)
         for node in loaders:
             if _has_single_items(node):
                 yield with_keyword(text, node, "collate_fn=lambda batch: batch[0]")
@@ -166,11 +166,11 @@ def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
         yield append_method(text, node, '.convert("RGB")')
 
 
-def _suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:
+def suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:
     """Suggest the transform that makes a tensor of an image: where a data set is built
     without one, else behind those of a list.
     """
-    maker = _find_maker_of_tensors(text)
+    maker = find_maker_of_tensors(text)
     if not maker:
         return
     for node in text.nodes:
@@ -189,7 +189,7 @@ def _suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:
             yield with_keyword(text, node, f"transform={maker}")
 
 
-def _find_maker_of_tensors(text: SourceText) -> str:
+def find_maker_of_tensors(text: SourceText) -> str:
     """Return how the program would write `ToTensor()`, or nothing if it imports no
     transforms.
     """

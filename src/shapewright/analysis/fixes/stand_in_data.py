@@ -24,14 +24,17 @@ DRAWS = operators_with("is_random") | FACTORIES
 
 def has_shared_source(program: Program, failure: Failure) -> bool:
     """Return whether both sides of a mismatch in a model are the same dim of its input,
-    changed in two ways.
+    changed in two ways, or what it returns is compared with its input.
     """
     op = program.trace.ops[failure.op]
     wanted, got = find_sides(failure)
-    if not op.module or wanted is None or got is None or wanted[0] == got[0]:
+    if wanted is None or got is None or wanted[0] == got[0]:
         return False
     ends = [trace_dim(program, op.inputs[at], dim) for at, dim in (wanted, got)]
-    if any(end.why == "parameter" or not end.steps for end in ends):
+    if any(end.why == "parameter" for end in ends):
+        return False
+    changed = [bool(end.steps) for end in ends]
+    if not all(changed) and (op.module or not any(changed)):
         return False
     left, other = ends
     return (left.fact.tensor, left.dim) == (other.fact.tensor, other.dim)
@@ -110,15 +113,32 @@ def _is_read_there(text: SourceText, span: Span, spans: list[Span]) -> bool:
     """Return whether a span is a number whose name is read in these calls only."""
     node = text.node(span)
     statement = text.statement_of(node) if node is not None else None
-    if not isinstance(statement, ast.Assign):
+    scope: ast.AST | None = None
+    if isinstance(statement, ast.FunctionDef) and isinstance(node, ast.expr):
+        scope = statement
+        names = _list_names_of_default(statement, node)
+    elif isinstance(statement, ast.Assign):
+        names = {name.id for target in statement.targets for name in ast.walk(target)
+                 if isinstance(name, ast.Name)}  # fmt: skip
+    else:
         return False
-    names = {name.id for target in statement.targets for name in ast.walk(target)
-             if isinstance(name, ast.Name)}  # fmt: skip
     reads = [
         name
-        for name in text.nodes
+        for name in (text.nodes if scope is None else ast.walk(scope))
         if isinstance(name, ast.Name)
         and name.id in names
         and isinstance(name.ctx, ast.Load)
     ]
     return bool(reads) and all(is_within(text.span(read), spans) for read in reads)
+
+
+def _list_names_of_default(function: ast.FunctionDef, node: ast.expr) -> set[str]:
+    """Return the parameter that an expression is the default of."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args]
+    first = len(named) - len(arguments.defaults)
+    pairs = [
+        *zip(named[first:], arguments.defaults, strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return {parameter.arg for parameter, value in pairs if value is node}

@@ -25,6 +25,7 @@ ADDING = ("add_tokens", "add_special_tokens")
 """Methods of tokenizers that give more ids than the vocabulary has."""
 RANGES = operators_with("is_range_factory")
 JOINING = operators_with("joins_tensors")
+LOSSES = operators_with("is_loss")
 RESIZING = "resize_token_embeddings"
 
 
@@ -150,6 +151,8 @@ def suggest_padding_for_ignored(program: Program, failure: Failure) -> Iterator[
         return
     if type(unmet.has) is not int or unmet.has >= 0 or program.layer(op) is None:
         return
+    if op.name.rpartition(".")[2] in LOSSES:
+        return  # the first class would be learned there
     ignored = unmet.has
     text_and_node = program.node(op.span)
     places: list[tuple[SourceText, ast.expr]] = []

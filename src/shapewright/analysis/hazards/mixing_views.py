@@ -26,6 +26,7 @@ from shapewright.program.syntax_nodes import iter_own_nodes
 from shapewright.record.ops import Fact, Op
 
 JOINS = operators_with("concatenates")
+REORDERING = operators_with("transposes_dims", "moves_dims") | {"contiguous", "permute"}
 SMALL = 4
 """An axis of this size or less may well equal another number of the program."""
 
@@ -33,25 +34,49 @@ SMALL = 4
 @looks_for(VIEW_MIXES_DIMS)
 def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
     """Find reshapes that put an axis's size in another place than its elements."""
+    mixed: set[int] = set()
     for op, block in scene.flow.recuts:
         if op.span is None:
             continue
-        moved = None if _is_skewed(scene, op, block) else _find_moved_axis(block)
-        moved = moved or _find_named_axis(scene, op, block)
-        joined = moved is not None and block.axes[0].kind == "parts"
-        cat = _find_joining_cat(scene, op.inputs[0], block) if joined else None
-        if moved is not None and cat is not None and scene.is_batch((moved,)):
-            yield _report_parts(scene, cat, op)
-        elif moved is not None and not _is_written_as_cut(scene, op, block):
-            yield _report_move(scene, op, block, moved)
-        elif _has_mixed_rows(scene, op, block):
-            yield _report_cut(scene, op, block)
-        elif _has_mixed_channels(block):
-            yield _report_channels(scene, op, block)
-        elif _has_tokens_of_rows(block):
-            yield _report_tokens(scene, op, block)
+        if mixed & set(_iter_reordered(scene, op.inputs[0])):
+            mixed |= {op.outputs[0].tensor}
+            continue  # what was mixed before is in no right order any more
+        finding = _find_mixing(scene, op, block)
+        if finding is not None:
+            mixed |= {op.outputs[0].tensor}
+            yield finding
     yield from find_flattened_channels(scene)
     yield from find_unfolded_patches(scene)
+
+
+def _find_mixing(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding | None:
+    """Return the finding on a reshape that puts an axis elsewhere, or None."""
+    moved = None if _is_skewed(scene, op, block) else _find_moved_axis(block)
+    moved = moved or _find_named_axis(scene, op, block)
+    joined = moved is not None and block.axes[0].kind == "parts"
+    cat = _find_joining_cat(scene, op.inputs[0], block) if joined else None
+    if moved is not None and cat is not None and scene.is_batch((moved,)):
+        return _report_parts(scene, cat, op)
+    if moved is not None and not _is_written_as_cut(scene, op, block):
+        return _report_move(scene, op, block, moved)
+    if _has_mixed_rows(scene, op, block):
+        return _report_cut(scene, op, block)
+    if _has_mixed_channels(block):
+        return _report_channels(scene, op, block)
+    if _has_tokens_of_rows(block):
+        return _report_tokens(scene, op, block)
+    return None
+
+
+def _iter_reordered(scene: HazardContext, fact: Fact) -> Iterator[int]:
+    """Yield a tensor and those that it is only another order of the elements of."""
+    for _ in range(STEPS):
+        yield fact.tensor
+        maker = scene.program.producers.get(fact.tensor)
+        name = maker.name.rpartition(".")[2] if maker is not None else ""
+        if maker is None or not maker.inputs or name not in REORDERING:
+            return
+        fact = maker.inputs[0]
 
 
 def _find_moved_axis(block: RegroupedDims) -> Axis | None:

@@ -19,6 +19,7 @@ from shapewright.analysis.fixes import (
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
 from shapewright.analysis.fixes.batch_edits import describe_single_sample
+from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
     suggest_collate,
     suggest_single_items,
@@ -26,8 +27,10 @@ from shapewright.analysis.fixes.collate_edits import (
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
+from shapewright.analysis.fixes.halved_crops import describe_halved_difference
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
+from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -35,8 +38,10 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.fixes.signed_labels import describe_signed_labels
 from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
+from shapewright.analysis.fixes.viewed_images import describe_viewed_size
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
 from shapewright.analysis.mistaken_calls import (
@@ -236,6 +241,11 @@ class NewFindings:
         related = related or describe_single_score(program, failure)
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
+        related = related or describe_signed_labels(program, failure)
+        related = related or describe_kept_sizes(program, failure)
+        related = related or describe_unchained_layers(program, failure)
+        related = related or describe_halved_difference(program, failure)
+        related = related or describe_viewed_size(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:

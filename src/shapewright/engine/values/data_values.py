@@ -17,6 +17,8 @@ LARGEST = 1 << 22
 """Elements up to which data are read: a larger array may lie on a disk."""
 MOST_COLUMNS = 64
 """Columns of a table of whole numbers that are looked at one by one."""
+MOST_KINDS = 8
+"""Whole numbers that lie so close together are listed."""
 QUANTILES = 33
 SAMPLE = 1 << 13
 """Elements of a column of which the quantiles are taken."""
@@ -56,6 +58,7 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
             columns=columns,
             quantiles=_list_quantiles(data) if whole else (),
             limits=(least, largest),
+            kinds=_list_kinds(data) if whole and largest - least < MOST_KINDS else (),
         )
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
@@ -68,6 +71,11 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
     return DataValues(
         data.numel(), nans, infinities, zeros, quantiles=quantiles, limits=limits
     )
+
+
+def _list_kinds(data: torch.Tensor) -> tuple[int, ...]:
+    """Return the distinct numbers of what has few, such as class labels."""
+    return tuple(map(int, data.detach().unique().tolist()))
 
 
 def _has_supposed(engine: _Watcher) -> bool:

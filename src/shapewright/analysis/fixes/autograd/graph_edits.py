@@ -33,6 +33,7 @@ from shapewright.analysis.fixes.autograd.inplace_writes import (
 from shapewright.analysis.fixes.autograd.pass_order import (
     suggest_computed_again,
     suggest_earlier_pass,
+    suggest_later_forward,
     suggest_made_again,
 )
 from shapewright.analysis.fixes.autograd.unconnected_parts import (
@@ -321,6 +322,10 @@ def _suggest_later_step(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest to step an optimizer below the backward pass that needs its weights, or
     to detach what those weights made, if other weights follow it in the graph.
     """
+    moved = list(suggest_later_forward(history, cause))
+    yield from moved
+    if moved:
+        return  # what is detached would train no weights of this part
     yield from _suggest_detaching_boundary(history, cause)
     again = list(suggest_made_again(history, cause))
     yield from again

@@ -6,8 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.early_makers import iter_early_makers
 from shapewright.analysis.autograd_errors.history import History
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    write_after,
+    write_before,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
@@ -61,6 +66,19 @@ def suggest_earlier_pass(history: History, cause: Cause) -> Iterator[Fix]:
     if before.count("zero_grad") < before.count("step"):
         return
     yield _move(text, body[first : last + 1], body[target])
+
+
+def suggest_later_forward(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `state = model.encode(obs)` below the step, where it is made above it for
+    the next turn of a loop: by then its weights are others.
+    """
+    if cause.other is None:
+        return
+    for text, maker, step in iter_early_makers(history, cause.failing, cause.other):
+        written = text.written(maker)
+        edits = (cut_lines(text, maker), write_after(text, step, written))
+        message = f"`{written}` after `{join_lines(text.written(step))}`"
+        yield Fix("fits", message, edits)
 
 
 def suggest_made_again(history: History, cause: Cause) -> Iterator[Fix]:
@@ -125,6 +143,10 @@ def suggest_computed_again(history: History, cause: Cause) -> Iterator[Fix]:
         return
     names = collect_names(ast.Tuple(list(maker[1].targets)), ast.Store)
     block = getattr(text.parent(statement), "body", [])
+    first = history.find_text(cause.other.span if cause.other is not None else None)
+    if maker[1] in block and first is not None and first[1] in block:
+        yield from _suggest_new_pass(text, block, maker[1], first[1], statement)
+        return
     readers = (
         [
             later
@@ -147,6 +169,54 @@ def suggest_computed_again(history: History, cause: Cause) -> Iterator[Fix]:
             return
     message = f"`{written}` again, before it is read"
     yield Fix("fits", message, (write_before(text, readers[0], written),))
+
+
+def _suggest_new_pass(
+    text: SourceText,
+    block: list[ast.stmt],
+    maker: ast.Assign,
+    first: ast.stmt,
+    second: ast.stmt,
+) -> Iterator[Fix]:
+    """Suggest `criterion(model(x), y)` for a second loss of `output`, which a model
+    made above the step that has changed its weights.
+    """
+    target = maker.targets[0]
+    is_call = isinstance(maker.value, ast.Call) and len(maker.targets) == 1
+    if not is_call or not isinstance(target, ast.Name):
+        return
+    begin, end = block.index(first) + 1, block.index(second) + 1
+    read = collect_names(maker.value, ast.Load) | {target.id}
+    for other in block[block.index(maker) + 1 : end]:
+        if read & collect_names(other, ast.Store):
+            return  # the call would be another one
+    new = join_lines(text.written(maker.value))
+    for later in block[begin:end]:
+        value = getattr(later, "value", later)
+        if isinstance(later, ast.Expr) and later is not second:
+            continue
+        edits, shown = _replace_reads(text, value, target.id, new)
+        if edits:
+            yield Fix("fits", f"`{join_lines(shown)}`", tuple(edits))
+            return
+
+
+def _replace_reads(
+    text: SourceText, value: ast.AST, name: str, new: str
+) -> tuple[list[Edit], str]:
+    """Return the edits that write an expression where a name is read, and the whole
+    with the first of them, if that is a single line.
+    """
+    reads = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n.id == name]
+    edits = [Edit(text.span(node), new) for node in reads]
+    if not isinstance(value, ast.expr) or not reads:
+        return edits, new
+    shown = text.written(value)
+    start = reads[0].col_offset - value.col_offset
+    if reads[0].lineno == value.lineno and len(reads) == 1 and shown.isascii():
+        shown = f"{shown[:start]}{new}{shown[start + len(name) :]}"
+        return edits, shown
+    return edits, new
 
 
 def _find_outer_maker(

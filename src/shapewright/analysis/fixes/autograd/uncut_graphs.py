@@ -7,11 +7,15 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
+from shapewright.analysis.autograd_errors.constant_losses import is_constant_call
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.lost_graphs import (
     DRAWS,
     find_copy,
     write_without_numpy,
+)
+from shapewright.analysis.fixes.autograd.constant_terms import (
+    suggest_graph_of_constant,
 )
 from shapewright.analysis.fixes.autograd.unconnected_parts import (
     suggest_used_head,
@@ -57,6 +61,9 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if text_and_node is None or cut is None:
         return
     text, node = text_and_node
+    if is_constant_call(node):
+        yield from suggest_graph_of_constant(program, cut)
+        return
     if cut.name.endswith("autograd.grad") and isinstance(node, ast.Call):
         yield from _suggest_own_graph(text, node)
         return

@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_emptied_setting,
     has_frozen_size,
 )
+from shapewright.analysis.fixes.signed_labels import find_signed_labels
 from shapewright.analysis.fixes.stand_in_data import is_within
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
@@ -38,7 +39,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_shape_owner
 from shapewright.record.ops import Fact, Op
@@ -102,6 +103,10 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
         return True
+    if kind == "name" and _is_own_decision(program, failure, fix):
+        return True
+    if kind == "ignored" and find_signed_labels(program, failure)[0]:
+        return True  # -1 is a class
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
@@ -161,6 +166,24 @@ def _list_terms(op: Op) -> tuple[list[str], str]:
     equation = dict(op.arguments).get("0") if op.name.endswith("einsum") else None
     left, _, right = str(equation or "").replace(" ", "").partition("->")
     return left.split(","), right
+
+
+def _is_own_decision(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a loss would compare scores with the classes that are chosen by
+    scores: `preds` in the place of the labels.
+    """
+    if program.trace.ops[failure.op].name.rpartition(".")[2] not in COMPARING:
+        return False
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        for value in find_defining(text, edit.text) if text is not None else ():
+            if any(get_called_name(part) in DECIDING for part in ast.walk(value)):
+                return True
+    return False
+
+
+DECIDING = operators_with("returns_indices") - operators_with("finds_nonzero")
+"""Calls that choose a class by scores."""
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:

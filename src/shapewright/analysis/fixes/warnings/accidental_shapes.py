@@ -188,6 +188,11 @@ def suggest_transpose(
             )
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
+            if second_dim == 1 and prod(after[:2]) == before[0]:
+                # What follows may read the dims in the order that they had before.
+                new = f".{node.func.attr}({', '.join(names)})"
+                shown = join_lines(text.at(owner) + new)
+                yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
 
 
 def _is_exchanging_equal(before: Sequence[int], order: Sequence[int]) -> bool:

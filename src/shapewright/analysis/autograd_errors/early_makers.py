@@ -1,0 +1,61 @@
+"""What is computed for the next turn of a loop above the step of this one, whose graph
+needs the weights as they were.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import collect_names
+from shapewright.record.ops import Op
+
+
+def iter_early_makers(
+    history: History, failing: Op, write: Op
+) -> Iterator[tuple[SourceText, ast.Assign, ast.stmt]]:
+    """Yield the statements of a loop that compute what the next turn reads, with the
+    step behind them that changes the weights.
+    """
+    step, passing = history.find_text(write.span), history.find_text(failing.span)
+    if step is None or passing is None:
+        return
+    text, statement = step
+    loop = text.parent(statement)
+    block = loop.body if isinstance(loop, ast.For | ast.While) else []
+    if statement not in block or passing[1] not in block:
+        return
+    at = block.index(statement)
+    if block.index(passing[1]) > at:
+        return
+    graph = history.collect_graph(failing.inputs, failing.index)
+    old = [op for op in graph.values() if op.index < write.index]
+    for number, maker in enumerate(block[:at]):
+        if not isinstance(maker, ast.Assign) or "\n" in text.written(maker):
+            continue
+        is_old = any(_is_called_from(history, op, maker) for op in old)
+        if is_old and _is_for_later(block, number, at):
+            yield text, maker, statement
+
+
+def _is_called_from(history: History, op: Op, statement: ast.stmt) -> bool:
+    """Return whether a call ran in a statement, or in what it calls."""
+    for span in (op.span, *(frame.span for frame in op.frames)):
+        place = history.find_text(span)
+        if place is not None and place[1] is statement:
+            return True
+    return False
+
+
+def _is_for_later(block: list[ast.stmt], number: int, at: int) -> bool:
+    """Return whether what a statement assigns is read above it in the block, thus in
+    the next turn, and not between it and the step.
+    """
+    read = collect_names(block[number], ast.Load)
+    stored = collect_names(block[number], ast.Store)
+    for other in block[number + 1 : at + 1]:
+        if stored & collect_names(other) or read & collect_names(other, ast.Store):
+            return False
+    return any(stored & collect_names(other, ast.Load) for other in block[:number])
