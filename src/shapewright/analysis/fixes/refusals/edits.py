@@ -16,8 +16,9 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_frozen_size,
 )
 from shapewright.analysis.fixes.stand_in_data import is_within
-from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.makers import is_compared, iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     CHANNEL_MISMATCH,
@@ -58,6 +59,7 @@ KEEPING = operators_with("computes_each_element", "drops_elements", "concatenate
 OF_CHANNELS = ("_pool1d", "_pool2d", "_pool3d", "_norm", "interpolate")
 """Ends of the names of what leaves the channels of maps where they are."""
 MOST_LAYERS = 12
+CLASS_LOSSES = operators_with("takes_class_indices")
 OF_DIMS = ("order", "layout", "turned", "joined", "rank")
 """Kinds of edits that give another order of dims, or other dims."""
 OF_DATA = ("created", "table", "number")
@@ -99,6 +101,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if code == INDEX_OUT_OF_RANGE and kind in OF_DATA and _is_draw(program, fix):
         return True
+    if code == INDEX_OUT_OF_RANGE and _is_of_compared_labels(program, failure, fix):
+        return True
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
@@ -115,6 +119,28 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
+
+
+def _is_of_compared_labels(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether the labels of a loss alone would be others, which the program
+    compares with predictions too, as they are.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
+        return False
+    places = find_tensor_expressions(program, op)
+    where = program.node(op.span)
+    if where is None or len(places) < 2 or places[1] is None:
+        return False
+    labels = where[0].span(places[1][0])
+    is_changed = any(
+        is_within(edit.span, [labels]) and SHIFTED.search(edit.text)
+        for edit in fix.edits
+    )
+    return is_changed and is_compared(program, op.inputs[1])
+
+
+SHIFTED = re.compile(r"[-+] ?1$")
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:
