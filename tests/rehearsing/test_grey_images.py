@@ -109,3 +109,13 @@ def test_a_layer_of_the_program_takes_what_the_images_have(tmp_path: Path) -> No
     model = "nn.Sequential(nn.Conv2d(3, 3, 5), nn.AdaptiveAvgPool2d(1), nn.Flatten())"
     edits = get_edits(tmp_path, PICTURE, TWO, model)
     assert edits == ["1"]
+
+
+def test_no_edit_of_the_images_of_training_alone_is_shown(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision")
+    as_it_is = "train_transform = test_transform = lambda x: x"
+    text = SCRIPT.format(
+        image="torch.rand(1, 64, 64)", transforms=as_it_is, model=RESNET
+    )
+    (finding,) = [f for f in rehearsed(tmp_path, text).findings if f.fixes]
+    assert [len(fix.edits) for fix in finding.fixes] == [2]

@@ -103,14 +103,16 @@ def test_labels_of_items_are_one_lower_where_they_are_made(
 ) -> None:
     program = ITEMS.format(label=label, least=1, after=CORRECT)
     (finding,) = rehearsed(tmp_path, program).findings
-    assert finding.fixes and finding.fixes[0].message == fix
+    assert finding.fixes
+    assert finding.fixes[0].message == fix
     assert not any("y - 1" in shown.message for shown in finding.fixes)
 
 
 def test_a_list_of_labels_is_one_lower_as_a_tensor(tmp_path: Path) -> None:
     labels = "torch.tensor([i % 3 + 1 for i in range(60)])"
     (finding,) = find_errors(tmp_path, labels, COMPARED)
-    assert finding.fixes and finding.fixes[0].message == f"`{labels} - 1`"
+    assert finding.fixes
+    assert finding.fixes[0].message == f"`{labels} - 1`"
 
 
 def test_labels_of_items_from_0_are_quiet(tmp_path: Path) -> None:

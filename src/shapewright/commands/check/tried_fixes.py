@@ -14,7 +14,7 @@ from shapewright.analysis.fixes.stand_in_data import (
     make_filter_of_makers,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Overlay, Place, Tried, is_at
+from shapewright.commands.check.fixes import Overlay, Place, Tried, get_place, is_at
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
@@ -156,7 +156,25 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
         for mend in mends
         if mend.option.kind in OF_OWN_DATA or not is_of_data(mend.fix)
     ]
-    return others or list(mends)
+    return _drop_partial(program, others or list(mends))
+
+
+def _drop_partial(program: Program, mends: list[Mend]) -> list[Mend]:
+    """Return the repairs without those that mend one call of several that fail alike,
+    such as that of training but not that of validation, where the best mends all.
+    """
+    needs: dict[Place, set[object]] = {}
+    for failure in program.failures:
+        need = failure.unmet or failure.torch_message
+        needs.setdefault(get_place(program, failure), set()).add(str(need))
+    kept = []
+    for mend in mends:
+        left = {*mend.tried.failures} - {*mends[0].tried.failures}
+        gone = needs.keys() - {*mend.tried.failures}
+        mended = {need for place in gone for need in needs[place]}
+        if not any(needs.get(place, set()) & mended for place in left):
+            kept.append(mend)
+    return kept
 
 
 def _drop_larger_tables(mends: Sequence[Mend]) -> list[Mend]:
