@@ -53,6 +53,7 @@ from shapewright.analysis.state_dicts import (
     list_load_places,
     suggest_fixes,
 )
+from shapewright.analysis.table_labels import describe_table_of_one
 from shapewright.commands.check.earlier_hazards import (
     find_hazards_before,
     suggest_for_hazards,
@@ -235,6 +236,7 @@ class NewFindings:
         related = related or describe_single_score(program, failure)
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
+        related = related or describe_table_of_one(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
