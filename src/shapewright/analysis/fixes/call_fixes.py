@@ -118,7 +118,10 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
     suggest_squeezed_items,
 )
-from shapewright.analysis.fixes.token_edits import suggest_padding_for_ignored
+from shapewright.analysis.fixes.token_edits import (
+    suggest_padding_for_ignored,
+    suggest_whole_vocabulary,
+)
 from shapewright.analysis.fixes.unread_sizes import suggest_unread_size
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
@@ -332,6 +335,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("turned", 0.8, factors)
     counts = index_edits.suggest_later_count(program, failure)
     yield from iter_options("counted", 0.8, counts)
+    whole_count = suggest_whole_vocabulary(program, failure)
+    yield from iter_options("counted", 0.75, whole_count)
     offsets = suggest_smaller_offset(program, failure)
     yield from iter_options("counted", 0.85, offsets)
     handed = suggest_argument_of_caller(program, failure)

@@ -36,6 +36,7 @@ from shapewright.analysis.fixes.refusals import (
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
 from shapewright.analysis.fixes.single_scores import describe_single_score
+from shapewright.analysis.fixes.token_edits import describe_special_tokens
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
@@ -237,6 +238,7 @@ class NewFindings:
         related = related or describe_ignored_labels(program, failure)
         related = related or describe_labels_of_views(program, failure)
         related = related or describe_table_of_one(program, failure)
+        related = related or describe_special_tokens(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
