@@ -282,6 +282,8 @@ class NewFindings:
         if alone and fresh:
             return
         if finding.code == MIXED_DEVICES:
+            if any(reported.removes(place, self.crowded) for reported in fresh):
+                return  # one edit moves this tensor too
             shown = explain_devices(program, finding)
             if not any(_is_same_stray(shown, entry.finding) for entry in fresh):
                 moves = suggest_moves(program, finding)

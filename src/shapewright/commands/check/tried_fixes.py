@@ -14,8 +14,15 @@ from shapewright.analysis.fixes.stand_in_data import (
     make_filter_of_makers,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Overlay, Place, Tried, get_place, is_at
-from shapewright.findings.codes import INDEX_OUT_OF_RANGE
+from shapewright.commands.check.fixes import (
+    Overlay,
+    Place,
+    Tried,
+    get_finding_place,
+    get_place,
+    is_at,
+)
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE, MIXED_DEVICES
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 
@@ -161,12 +168,16 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
 
 def _drop_partial(program: Program, mends: list[Mend]) -> list[Mend]:
     """Return the repairs without those that mend one call of several that fail alike,
-    such as that of training but not that of validation, where the best mends all.
+    such as that of training but not that of validation, or move one tensor of several,
+    where the best mends all.
     """
     needs: dict[Place, set[object]] = {}
     for failure in program.failures:
         need = failure.unmet or failure.torch_message
         needs.setdefault(get_place(program, failure), set()).add(str(need))
+    for finding in program.trace.findings:
+        if finding.code == MIXED_DEVICES:
+            needs.setdefault(get_finding_place(finding), set()).add(MIXED_DEVICES)
     kept = []
     for mend in mends:
         left = {*mend.tried.failures} - {*mends[0].tried.failures}
