@@ -41,7 +41,10 @@ from shapewright.analysis.fixes.expanded_operands import (
     suggest_other_repeats,
 )
 from shapewright.analysis.fixes.flattened_batches import suggest_kept_batch
-from shapewright.analysis.fixes.grey_images import suggest_colour_images
+from shapewright.analysis.fixes.grey_images import (
+    suggest_colour_images,
+    suggest_grey_images,
+)
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
     suggest_channels_before_transform,
@@ -189,6 +192,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("channels", 0.8, suggest_channel_dims(program, failure))
     colours = suggest_colour_images(program, failure)
     yield from iter_options("colours", 0.7, colours)
+    greys = suggest_grey_images(program, failure)
+    yield from iter_options("colours", 0.7, greys)
     repeats = suggest_other_repeats(program, failure)
     yield from iter_options("expanded", 0.7, repeats)
     as_other = suggest_argument_of_other_call(program, failure)

@@ -9,6 +9,7 @@ from math import prod
 
 from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
+from shapewright.analysis.fixes.grey_images import suggest_grey_images
 from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
@@ -89,6 +90,9 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return not any(_is_cast(program, edit) for edit in fix.edits)
     if code == CHANNEL_MISMATCH and kind in OF_DIMS and _is_map(program, failure):
         return kind != "joined" or not all(map(_is_of_channels, fix.edits))
+    is_of_number = code == CHANNEL_MISMATCH and kind in (*OF_WIDTH, *OF_DATA)
+    if is_of_number and any(True for _ in suggest_grey_images(program, failure)):
+        return True  # the images are to lose their colours
     if code == STACKED_SHAPES_DIFFER and kind == "method":
         return True  # what is joined is not what is stacked
     if code == NOT_FLATTENED and _is_single_pixel(program, failure):
