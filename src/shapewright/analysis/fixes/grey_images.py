@@ -47,7 +47,7 @@ def suggest_colour_images(program: Program, failure: Failure) -> Iterator[Fix]:
 
 def suggest_grey_images(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `Grayscale()` in front of `ToTensor()` for the images of a folder, which
-    are opened in colour, where a constant of the program says that there is one channel.
+    are opened in colour, where a constant of the program says there is one channel.
     """
     unmet = failure.unmet
     if unmet is None or unmet.code != CHANNEL_MISMATCH:

@@ -10,7 +10,7 @@ from math import prod
 from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
 from shapewright.analysis.fixes.grey_images import suggest_grey_images
-from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed
+from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed, is_narrowed
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_emptied_setting,
@@ -78,6 +78,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if has_frozen_size(program, fix) or _is_crop_of_compared(program, failure, kind):
         return True
     if _is_each_with_each(program, failure, fix) or is_crossed(program, failure, fix):
+        return True
+    if is_narrowed(program, failure, fix):
         return True
     if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
         return True
