@@ -18,7 +18,10 @@ from shapewright.analysis.fixes import (
     fix_mistaken_call,
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
-from shapewright.analysis.fixes.batch_edits import describe_single_sample
+from shapewright.analysis.fixes.batch_edits import (
+    describe_last_batch,
+    describe_single_sample,
+)
 from shapewright.analysis.fixes.collate_edits import (
     suggest_collate,
     suggest_single_items,
@@ -239,6 +242,7 @@ class NewFindings:
         related = related or describe_labels_of_views(program, failure)
         related = related or describe_table_of_one(program, failure)
         related = related or describe_special_tokens(program, failure)
+        related = related or describe_last_batch(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
