@@ -130,7 +130,7 @@ def _find_maker(program: Program, fact: Fact) -> Op | None:
         name = op.name.rpartition(".")[2]
         if not inputs or len(inputs) != len(op.inputs):
             break
-        if name in FACTORIES and not _takes_device_of_input(op):
+        if name in FACTORIES and not _has_device_of_input(op):
             break
         if name in FACTORIES and like is None:
             like = op
@@ -142,7 +142,7 @@ def _find_maker(program: Program, fact: Fact) -> Op | None:
     return maker if is_factory or like is None else like
 
 
-def _takes_device_of_input(op: Op) -> bool:
+def _has_device_of_input(op: Op) -> bool:
     """Return whether a factory makes a tensor where its input is, as `zeros_like`."""
     device = dict(op.arguments).get("device")
     return op.name.endswith("_like") and device is None
