@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,3 +109,52 @@ def test_a_missing_device_is_one_of_this_machine(tmp_path: Path) -> None:
     )
     assert "asks for `cuda`, which this machine does not have" in done.stderr
     assert "--device cuda" not in done.stderr
+
+
+CLIPS = """\
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+import shapewright as sw
+from shapewright.commands.check import script_errors
+
+script_errors.SOON = script_errors.SECONDS = 60  # however slow the machine is
+
+
+class Clips(Dataset):
+    def __init__(self):
+        self.clips = [torch.randn(20 + i % {lengths}) for i in range(12)]
+
+    def __len__(self):
+        return len(self.clips)
+
+    def __getitem__(self, i):
+        return self.clips[i], i % 2
+
+
+with sw.explaining():
+    for clips, labels in DataLoader(Clips(), batch_size=4, shuffle=True):
+        print(clips.shape, labels.shape)
+"""
+
+
+def run_clips(folder: Path, lengths: int) -> str:
+    (folder / "train.py").write_text(CLIPS.format(lengths=lengths))
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=folder, capture_output=True, text=True
+    )
+    return done.stderr
+
+
+def test_items_that_do_not_stack_are_told_as_such(tmp_path: Path) -> None:
+    shown = run_clips(tmp_path, 12)
+    assert "two items of the data set cannot be collated into a batch" in shown
+    sizes = re.search(r"size, but got \[(\d+)\] at entry 0 and \[(\d+)\]", shown)
+    assert sizes is not None  # what torch said of this run
+    assert f"is ({sizes[1]},) in one and ({sizes[2]},) in the other" in shown
+    assert "`collate_fn=collate`" in shown
+    assert "(checked by a rehearsal)" in shown
+
+
+def test_items_of_one_length_are_quiet(tmp_path: Path) -> None:
+    assert run_clips(tmp_path, 1) == ""

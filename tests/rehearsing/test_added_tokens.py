@@ -166,3 +166,60 @@ def test_tokens_that_were_not_counted_are_added_to_the_count(
 def test_tokens_that_are_counted_are_quiet(built: str, tmp_path: Path) -> None:
     text = COUNTED.format(first=2, rows="n_words", built=built)
     assert not rehearsed(tmp_path, text).findings
+
+
+VOCABULARY = """\
+import torch
+from torch import nn
+
+texts = ["a b c", "d e", "b e f"]
+words = sorted({{word for line in texts for word in line.split()}})
+{vocabulary}
+ids = torch.tensor([[number(word) for word in "c f e".split()]])
+table = nn.Embedding({count}, 4)
+table(ids).sum().backward()
+"""
+DICT = """vocab = {"<pad>": 0, "<unk>": 1}
+for word in words:
+    vocab[word] = len(vocab)
+number = vocab.get"""
+UPDATED = """vocab = {"[PAD]": 0}
+vocab.update({word: i + 1 for i, word in enumerate(words)})
+number = vocab.__getitem__"""
+LISTED = """vocab = ["<pad>", "<bos>", "<eos>"] + words
+number = vocab.index"""
+
+
+@pytest.mark.parametrize("vocabulary", [DICT, UPDATED, LISTED])
+def test_a_table_of_the_words_lacks_the_rows_of_special_tokens(
+    vocabulary: str, tmp_path: Path
+) -> None:
+    text = VOCABULARY.format(vocabulary=vocabulary, count="len(words)")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.fixes[0].message == "`len(vocab)`"
+    assert any("`len(words)` leaves out" in place.message for place in finding.related)
+
+
+def test_a_table_with_a_row_for_one_token_of_two_lacks_the_other(
+    tmp_path: Path,
+) -> None:
+    text = VOCABULARY.format(vocabulary=DICT, count="len(words) + 1")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.fixes[0].message == "`len(vocab)`"
+    assert finding.fixes[0].edits[0].text == "len(vocab)"
+
+
+@pytest.mark.parametrize("vocabulary", [DICT, UPDATED, LISTED])
+def test_a_table_of_the_whole_vocabulary_is_quiet(
+    vocabulary: str, tmp_path: Path
+) -> None:
+    text = VOCABULARY.format(vocabulary=vocabulary, count="len(vocab)")
+    assert not rehearsed(tmp_path, text).findings
+
+
+def test_a_table_that_lacks_more_than_the_tokens_has_another_cause(
+    tmp_path: Path,
+) -> None:
+    text = VOCABULARY.format(vocabulary=DICT, count="len(words) - 3")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert not any("leaves out" in place.message for place in finding.related)

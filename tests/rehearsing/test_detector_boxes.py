@@ -62,6 +62,11 @@ boxes = []
     [
         ("", f"{READ}\n        {TARGET}", "boxes[:, 2:] += boxes[:, :2]"),
         (
+            "bright = 'no corner'",
+            f"{READ}\n        {TARGET}",
+            "boxes[:, 2:] += boxes[:, :2]",
+        ),
+        (
             "import torchvision",
             f"{READ}\n        target = dict(boxes=boxes)",
             f'torchvision.ops.box_convert({READ[8:]}, "xywh", "xyxy")',

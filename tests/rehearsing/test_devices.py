@@ -277,3 +277,49 @@ def test_a_model_that_was_moved_elsewhere_is_not_called_unmoved(
     (found,) = report.findings
     assert found.code == "mixed-devices"
     assert why in found.message
+
+
+STATES = """\
+import torch
+from torch import nn
+
+class Cell(nn.Module):
+    def __init__(self, hidden=4):
+        super().__init__()
+        self.take = nn.Linear(3, hidden)
+        {built}
+    def restart(self):
+        self.h, self.c = torch.zeros_like(self.h), torch.ones_like(self.c)
+    def forward(self, x):
+        {first}
+        h = self.take(x) + self.h
+        c = torch.sigmoid(h) * self.c
+        self.h, self.c = h.detach(), c.detach()
+        return c
+
+cell = Cell().to("cuda")
+for _ in range(2):
+    cell(torch.rand(8, 3, device="cuda")).sum().backward()
+"""
+PLAIN = "self.h = torch.zeros(8, hidden)\n        self.c = torch.ones(8, hidden)"
+KEPT = (
+    'self.register_buffer("h", torch.zeros(8, hidden))\n'
+    '        self.register_buffer("c", torch.ones(8, hidden))'
+)
+
+
+@pytest.mark.parametrize("first", ["self.restart()", "pass"])
+def test_plain_tensors_of_a_module_become_buffers_together(
+    tmp_path: Path, first: str
+) -> None:
+    text = STATES.format(built=PLAIN, first=first)
+    (finding,) = rehearsed(tmp_path, text, device="cuda").findings
+    assert "`self.h` is no parameter or buffer, so `.to()` does not" in finding.message
+    (fix,) = finding.fixes
+    assert [edit.text for edit in fix.edits] == KEPT.split("\n        ")
+
+
+@pytest.mark.parametrize("first", ["self.restart()", "pass"])
+def test_states_that_are_buffers_are_quiet(tmp_path: Path, first: str) -> None:
+    text = STATES.format(built=KEPT, first=first)
+    assert not rehearsed(tmp_path, text, device="cuda").findings

@@ -90,3 +90,58 @@ def test_the_dtype_of_an_array_is_told(rows: str, tmp_path: Path) -> None:
 
 def test_items_that_fit_are_quiet(tmp_path: Path) -> None:
     assert not find_errors(tmp_path, ITEMS.format(width=4, dtype="torch.int64"))
+
+
+YIELDED = """\
+import numpy as np
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Linear(4, 2)
+    def forward(self, x):
+        return self.mix(x)
+
+def batches(x, y):
+    for start in range(0, 20, 5):
+        {made}
+
+data = np.random.default_rng(0).normal(size=(20, 4)){cast}
+labels = np.arange(20) % 2
+net = Net()
+for inputs, targets in batches(data, labels):
+    nn.functional.cross_entropy(net(inputs), targets).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        (
+            "yield torch.from_numpy(x[start:start + 5]),"
+            " torch.from_numpy(y[start:start + 5])",
+            14,
+        ),
+        (
+            "part = slice(start, start + 5)\n"
+            "        yield torch.from_numpy(x[part]), torch.from_numpy(y[part])",
+            15,
+        ),
+    ],
+)
+def test_an_array_is_named_where_a_function_yields_it_as_a_tensor(
+    made: str, line: int, tmp_path: Path
+) -> None:
+    text = YIELDED.format(made=made, cast="")
+    (finding,) = rehearsed(tmp_path, text).findings
+    (place,) = [p for p in finding.related if "float64 comes from" in p.message]
+    assert "torch.from_numpy(x[" in place.message
+    assert place.span.line == line
+
+
+def test_an_array_of_float32_is_quiet(tmp_path: Path) -> None:
+    made = "yield torch.from_numpy(x[:5]), torch.from_numpy(y[:5])"
+    text = YIELDED.format(made=made, cast=".astype(np.float32)")
+    assert not rehearsed(tmp_path, text).findings

@@ -109,3 +109,56 @@ def test_a_layer_of_the_program_takes_what_the_images_have(tmp_path: Path) -> No
     model = "nn.Sequential(nn.Conv2d(3, 3, 5), nn.AdaptiveAvgPool2d(1), nn.Flatten())"
     edits = get_edits(tmp_path, PICTURE, TWO, model)
     assert edits == ["1"]
+
+
+def test_no_edit_of_the_images_of_training_alone_is_shown(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision")
+    as_it_is = "train_transform = test_transform = lambda x: x"
+    text = SCRIPT.format(
+        image="torch.rand(1, 64, 64)", transforms=as_it_is, model=RESNET
+    )
+    (finding,) = [f for f in rehearsed(tmp_path, text).findings if f.fixes]
+    assert [len(fix.edits) for fix in finding.fixes] == [2]
+
+
+FOLDER = """\
+import os
+import tempfile
+import torch
+import torchvision.transforms as T
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader
+from torchvision.datasets import ImageFolder
+
+CHANNELS = {channels}
+root = tempfile.mkdtemp()
+os.makedirs(os.path.join(root, "a"))
+for i in range(8):
+    Image.new("L", (16, 16)).save(os.path.join(root, "a", f"{{i}}.png"))
+data = ImageFolder(root, T.Compose([{before}T.ToTensor()]))
+net = nn.Sequential(nn.Conv2d(CHANNELS, 4, 3, padding=1), nn.ReLU(),
+                    nn.Conv2d(4, CHANNELS, 3, padding=1))
+for x, _ in DataLoader(data, batch_size=4):
+    nn.functional.mse_loss(net(x), x).backward()
+"""
+
+
+@pytest.mark.parametrize("before", ["", "T.Resize(16), "])
+def test_images_of_a_folder_become_grey_for_a_model_of_one_channel(
+    before: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("torchvision")
+    text = FOLDER.format(channels=1, before=before)
+    (finding,) = rehearsed(tmp_path, text).findings
+    messages = [fix.message for fix in finding.fixes]
+    assert messages == ["`T.Grayscale()` in front of `T.ToTensor()`"]
+
+
+@pytest.mark.parametrize(("channels", "before"), [(3, ""), (1, "T.Grayscale(), ")])
+def test_images_of_as_many_channels_as_the_model_are_quiet(
+    channels: int, before: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("torchvision")
+    text = FOLDER.format(channels=channels, before=before)
+    assert not rehearsed(tmp_path, text).findings

@@ -60,3 +60,61 @@ def test_other_ranges_are_not_told(labels: str, tmp_path: Path) -> None:
 
 def test_classes_from_0_are_quiet(tmp_path: Path) -> None:
     assert not find_errors(tmp_path, "torch.tensor(np.arange(60) % 3)", COMPARED)
+
+
+ITEMS = """\
+import random
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Reviews(Dataset):
+    def __init__(self):
+        self.x = torch.randn(60, 8)
+        self.y = [random.randint({least}, {least} + 3) for _ in range(60)]
+    def __len__(self):
+        return 60
+    def __getitem__(self, i):
+        label = self.y[i]
+        return self.x[i], {label}
+
+model = nn.Linear(8, 4)
+criterion = nn.CrossEntropyLoss()
+for x, y in DataLoader(Reviews(), batch_size=30):
+    scores = model(x)
+    loss = criterion(scores, y)
+    loss.backward()
+    {after}
+"""
+CORRECT = "correct = (scores.argmax(1) == y).sum().item()"
+
+
+@pytest.mark.parametrize(
+    ("label", "fix"),
+    [
+        ("torch.tensor(label)", "`label - 1`"),
+        ("torch.as_tensor(self.y[i])", "`self.y[i] - 1`"),
+        ("label", "`label - 1`"),
+        ("self.y[i]", "`self.y[i] - 1`"),
+    ],
+)
+def test_labels_of_items_are_one_lower_where_they_are_made(
+    label: str, fix: str, tmp_path: Path
+) -> None:
+    program = ITEMS.format(label=label, least=1, after=CORRECT)
+    (finding,) = rehearsed(tmp_path, program).findings
+    assert finding.fixes
+    assert finding.fixes[0].message == fix
+    assert not any("y - 1" in shown.message for shown in finding.fixes)
+
+
+def test_a_list_of_labels_is_one_lower_as_a_tensor(tmp_path: Path) -> None:
+    labels = "torch.tensor([i % 3 + 1 for i in range(60)])"
+    (finding,) = find_errors(tmp_path, labels, COMPARED)
+    assert finding.fixes
+    assert finding.fixes[0].message == f"`{labels} - 1`"
+
+
+def test_labels_of_items_from_0_are_quiet(tmp_path: Path) -> None:
+    program = ITEMS.format(label="torch.tensor(label)", least=0, after=CORRECT)
+    assert not rehearsed(tmp_path, program).findings

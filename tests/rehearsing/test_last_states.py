@@ -71,3 +71,67 @@ def test_states_side_by_side_are_kept(tmp_path: Path) -> None:
         "return self.fc(h.transpose(0, 1).flatten(1))",
     )
     assert "[-1" not in "".join(get_fixes(tmp_path, "GRU", body))
+
+
+WHOLE = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.{layer}
+        self.head = nn.Sequential(nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 3))
+    def forward(self, x):
+        {body}
+
+data = TensorDataset(torch.randn(40, 12, 5), torch.randint(0, 3, {labels}))
+net = Net()
+for x, y in DataLoader(data, batch_size=8):
+    scores = net(x)
+    loss = nn.functional.cross_entropy({scores}, y)
+    loss.backward()
+"""
+TWO_LINES = "out = self.rnn(x)\n        return self.head(out)"
+
+
+@pytest.mark.parametrize(
+    ("layer", "body", "fix"),
+    [
+        (
+            "LSTM(5, 16, batch_first=True)",
+            TWO_LINES,
+            "`out, _ = self.rnn(x)` and `self.head(out[:, -1])`",
+        ),
+        (
+            "GRU(5, 16, num_layers=2, batch_first=True)",
+            "return self.head(self.rnn(x))",
+            "`self.rnn(x)[0][:, -1]`",
+        ),
+        (
+            "GRU(5, 16)",
+            "out = self.rnn(x.transpose(0, 1))\n        return self.head(out)",
+            "`out, _ = self.rnn(x.transpose(0, 1))` and `self.head(out[-1])`",
+        ),
+    ],
+)
+def test_a_whole_result_is_read_at_its_last_step_where_samples_have_one_label(
+    layer: str, body: str, fix: str, tmp_path: Path
+) -> None:
+    text = WHOLE.format(layer=layer, body=body, labels="(40,)", scores="scores")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert [shown.message for shown in finding.fixes] == [fix]
+
+
+def test_a_whole_result_is_read_at_all_steps_where_each_has_a_label(
+    tmp_path: Path,
+) -> None:
+    text = WHOLE.format(
+        layer="LSTM(5, 16, batch_first=True)",
+        body=TWO_LINES,
+        labels="(40, 12)",
+        scores="scores.transpose(1, 2)",
+    )
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert [shown.message for shown in finding.fixes] == ["`out, _ = self.rnn(x)`"]

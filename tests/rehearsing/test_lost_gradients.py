@@ -160,3 +160,21 @@ def test_a_generator_behind_detach(tmp_path: Path) -> None:
     assert finding.line == 15
     assert "`fake.detach()` at line 15 removes it" in finding.message
     assert [edit.message for edit in finding.fixes if edit.checked] == ["`fake`"]
+
+
+@pytest.mark.parametrize("layers", [2, 90])
+def test_all_parameters_of_a_frozen_model_are_counted(
+    layers: int, tmp_path: Path
+) -> None:
+    text = f"""
+    import torch
+    from torch import nn
+
+    parts = [nn.Linear(4, 4) for _ in range({layers})]
+    net = nn.Sequential(*[nn.Sequential(part, nn.ReLU(), nn.Tanh()) for part in parts])
+    for parameter in net.parameters():
+        parameter.requires_grad = False
+    net(torch.randn(8, 4)).sum().backward()
+    """
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert f"and {2 * layers - 1} more" in finding.message

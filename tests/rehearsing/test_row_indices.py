@@ -167,3 +167,51 @@ def test_rows_and_choices_are_not_crossed(tmp_path: Path) -> None:
 )
 def test_indices_that_line_up_are_right(tmp_path: Path, picked: str) -> None:
     assert not rehearsed(tmp_path, PAIRS.format(picked)).findings
+
+
+GATHERED = """\
+import torch
+from torch import nn
+
+critics = nn.ModuleList(nn.Linear(6, 4) for _ in range(2))
+states = torch.randn(16, 6)
+actions = torch.randint(0, 4, (16,))
+{read}
+(values - torch.zeros(16)).pow(2).mean().backward()
+"""
+TWICE = "scores = torch.stack([critic(states) for critic in critics])\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "fix"),
+    [
+        (
+            f"{TWICE}index = actions.unsqueeze(-1)\n"
+            "values = torch.gather(scores, -1, index=index).squeeze(-1)",
+            "`index.expand(scores.shape[0], -1, -1)`",
+        ),
+        (
+            f"{TWICE}values = scores.gather(2, actions[:, None]).squeeze(2)",
+            "`actions[:, None].expand(scores.shape[0], -1, -1)`",
+        ),
+    ],
+)
+def test_an_index_is_for_all_scores_that_are_stacked(
+    read: str, fix: str, tmp_path: Path
+) -> None:
+    (finding,) = rehearsed(tmp_path, GATHERED.format(read=read)).findings
+    assert [shown.message for shown in finding.fixes] == [fix]
+
+
+def test_an_index_of_one_for_each_row_gets_the_dim_that_is_gathered(
+    tmp_path: Path,
+) -> None:
+    read = "values = critics[0](states).gather(1, actions).squeeze(1)"
+    (finding,) = rehearsed(tmp_path, GATHERED.format(read=read)).findings
+    assert finding.fixes[0].message == "`actions.unsqueeze(1)`"
+
+
+def test_an_expanded_index_is_quiet(tmp_path: Path) -> None:
+    read = f"{TWICE}index = actions.expand(2, -1).unsqueeze(-1)\n"
+    read += "values = scores.gather(-1, index).squeeze(-1)"
+    assert not rehearsed(tmp_path, GATHERED.format(read=read)).findings

@@ -112,3 +112,47 @@ def test_all_columns_of_a_function_are_read_by_position(
 def test_rows_that_are_there_are_quiet(items: str, frame: str, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     assert not find_errors(tmp_path, items, frame)
+
+
+COLUMN = """\
+import pandas as pd
+import torch
+from torch import nn
+
+table = pd.DataFrame({{"a": [float(i) for i in range(30)],
+                      "kind": [i % 3 for i in range(30)]}})
+{data}
+scores = nn.Linear(1, 3)(torch.ones(30, 1))
+nn.functional.cross_entropy(scores, y).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "y = torch.tensor(table[['kind']].values)",
+        "labels = table[['kind']]\ny = torch.from_numpy(labels.to_numpy())",
+        "labels = table[['kind']].values\npd.qcut(table['a'], 3, labels=False)\n"
+        "y = torch.as_tensor(labels, dtype=torch.long)",
+    ],
+)
+def test_a_table_of_one_column_is_named_where_its_targets_have_a_dim_too_many(
+    data: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pandas")
+    (finding,) = rehearsed(tmp_path, COLUMN.format(data=data)).findings
+    words = "`table[['kind']]` is a table of one column, (n, 1); `table['kind']` is"
+    assert any(place.message.startswith(words) for place in finding.related)
+
+
+def test_no_table_is_named_where_the_dim_was_added(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    data = "x = table[['a']]\ny = torch.tensor(table['kind'].values).unsqueeze(1)"
+    (finding,) = rehearsed(tmp_path, COLUMN.format(data=data)).findings
+    assert not any("table of one" in place.message for place in finding.related)
+
+
+def test_targets_of_one_column_are_quiet(tmp_path: Path) -> None:
+    data = "y = torch.tensor(table['kind'].values)"
+    pytest.importorskip("pandas")
+    assert not rehearsed(tmp_path, COLUMN.format(data=data)).findings

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.fixes.last_states import suggest_last_step
 from shapewright.analysis.missing_gradients import explain_missing_gradient
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.python_error_values import FileValues
@@ -96,7 +97,7 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
         name = text.written(method.value)
         source = _find_source(text, method.value)
         if source is not None and _is_of_layer(text, source):
-            return _explain_layer(text, name, source)
+            return _explain_layer(values, name, source)
         returned = _explain_returned_tuple(values, method.value)
         if returned is not None:
             return returned
@@ -121,14 +122,14 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
         if isinstance(expression, ast.Name):
             source = _find_source(text, expression)
             if source is not None and _is_of_layer(text, source):
-                return _explain_layer(text, expression.id, source)
+                return _explain_layer(values, expression.id, source)
         other = isinstance(expression, ast.Call) and expression is not node
         if (
             other
             and isinstance(expression, ast.Call)
             and _is_of_layer(text, expression)
         ):
-            return _explain_layer(text, text.line_of(expression), expression)
+            return _explain_layer(values, text.line_of(expression), expression)
     return None
 
 
@@ -377,8 +378,9 @@ def _is_read_again(text: SourceText, call: ast.Call, names: list[str]) -> bool:
     )
 
 
-def _explain_layer(text: SourceText, name: str, call: ast.expr) -> Explanation:
+def _explain_layer(values: FileValues, name: str, call: ast.expr) -> Explanation:
     """Explain the result of a layer that returns its output and its state."""
+    text = values.text
     written = text.line_of(call)
     is_attention = "MultiheadAttention" in _list_kinds(text, call)
     second = "attention weights" if is_attention else "state"
@@ -398,6 +400,8 @@ def _explain_layer(text: SourceText, name: str, call: ast.expr) -> Explanation:
         fixes.append(
             Fix("fits", f"`{written}[0]`", (Edit(text.span(call).end, "[0]"),))
         )
+    if not is_attention:
+        fixes += suggest_last_step(values.program, text, call)
     place = Related(text.span(call), "the tuple is made here")
     return Explanation(message, (place,), tuple(fixes), TUPLE_AS_TENSOR)
 

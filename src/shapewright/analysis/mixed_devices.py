@@ -120,7 +120,7 @@ def find_strays(program: Program, span: Span | None) -> list[Stray]:
 
 def _find_maker(program: Program, fact: Fact) -> Op | None:
     """Return the first call behind a tensor that stands in the program's own text."""
-    maker = None
+    maker = like = None
     for _ in range(FOLLOWED):
         op = program.producers.get(fact.tensor)
         if op is None:
@@ -128,13 +128,24 @@ def _find_maker(program: Program, fact: Fact) -> Op | None:
         maker = op
         inputs = [operand for operand in op.inputs if operand.device == fact.device]
         name = op.name.rpartition(".")[2]
-        if not inputs or name in FACTORIES or len(inputs) != len(op.inputs):
+        if not inputs or len(inputs) != len(op.inputs):
             break
+        if name in FACTORIES and not _has_device_of_input(op):
+            break
+        if name in FACTORIES and like is None:
+            like = op
         wide = [operand for operand in inputs if operand.tensor not in program.states]
         fact = wide[0] if wide else inputs[0]
         if fact.tensor in program.states:
             break
-    return maker
+    is_factory = maker is not None and maker.name.rpartition(".")[2] in FACTORIES
+    return maker if is_factory or like is None else like
+
+
+def _has_device_of_input(op: Op) -> bool:
+    """Return whether a factory makes a tensor where its input is, as `zeros_like`."""
+    device = dict(op.arguments).get("device")
+    return op.name.endswith("_like") and device is None
 
 
 def _find_path(program: Program, maker: Op, device: str) -> str:
@@ -358,9 +369,10 @@ def find_kept_attribute(
             and get_own_attribute(assignment.targets[0]) == name
         ]
         lines = {frame.span.line for frame in stray.maker.frames}
-        if any(_has_line(assignment, lines) for assignment in statements) or (
-            statements and name in stray.name and not _is_arithmetic(stray.name)
-        ):
+        making = [line for line in statements if _has_line(line, lines)]
+        if making:
+            return text, making[-1], name
+        if statements and name in stray.name and not _is_arithmetic(stray.name):
             return text, statements[-1], name
     return None
 

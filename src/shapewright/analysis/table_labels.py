@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
@@ -18,6 +19,7 @@ from shapewright.findings.codes import (
     TARGET_SHAPE,
 )
 from shapewright.findings.finding import Edit, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
@@ -336,15 +338,96 @@ def suggest_one_column(program: Program, failure: Failure) -> Iterator[Fix]:
     for file in program.trace.sources:
         text = program.text(file)
         for node in text.nodes if text is not None else ():
-            place = node.slice if isinstance(node, ast.Subscript) else None
-            if text is None or not isinstance(place, ast.List) or len(place.elts) != 1:
-                continue
-            name = place.elts[0]
-            if _is_text(name):
+            name = _get_only_column(node)
+            if text is not None and name is not None:
                 assert isinstance(node, ast.Subscript)
                 new = text.written(name)
                 shown = f"`{text.written(node.value)}[{new}]`"
-                yield Fix("fits", shown, (Edit(text.span(place), new),))
+                yield Fix("fits", shown, (Edit(text.span(node.slice), new),))
+
+
+def _get_only_column(node: ast.AST) -> ast.expr | None:
+    """Return the name in `df[["segment"]]`, a table of one column, or None."""
+    place = node.slice if isinstance(node, ast.Subscript) else None
+    if not isinstance(place, ast.List) or len(place.elts) != 1:
+        return None
+    return place.elts[0] if _is_text(place.elts[0]) else None
+
+
+def describe_table_of_one(program: Program, failure: Failure) -> Related | None:
+    """Return where a target with a dim of size 1 too many was taken as a table of one
+    column.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_TARGETS:
+        return None
+    for fact in op.inputs:
+        if fact.shape[1:] != (1,):
+            continue
+        for maker in iter_first_makers(program, fact):
+            place = program.call_at(maker.span)
+            if maker.name.rpartition(".")[2] not in MADE_OF_DATA or place is None:
+                continue
+            text, call = place
+            column = _find_table_of_one(text, call, 0)
+            if column is not None:
+                single = f"{text.written(column.value)}[{_write_only(text, column)}]"
+                words = (
+                    f"`{text.written(column)}` is a table of one column, (n, 1);"
+                    f" `{single}` is that column, (n,)"
+                )
+                return Related(text.span(column), words)
+    return None
+
+
+MADE_OF_DATA = operators_with("takes_program_data")
+DEEPEST = 3
+"""Names between a tensor and the table that its data come from."""
+
+
+def _write_only(text: SourceText, column: ast.Subscript) -> str:
+    """Return the name of the only column of a table as it is written."""
+    name = _get_only_column(column)
+    return text.written(name) if name is not None else ""
+
+
+def _find_table_of_one(
+    text: SourceText, node: ast.expr, depth: int
+) -> ast.Subscript | None:
+    """Return the only table of one column that a value is made of, or None."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Subscript) and _get_only_column(inner) is not None:
+            return inner
+    taken = _get_data(node)
+    name = get_last_name(taken) if taken is not None else ""
+    values = find_defining(text, name) if name and depth < DEEPEST else []
+    scope = text.around(node, *FUNCTIONS)
+    beside = [value for value in values if text.around(value, *FUNCTIONS) is scope]
+    values = [value for value in beside if not _is_keyword(text, value)] or values
+    return _find_table_of_one(text, values[0], depth + 1) if len(values) == 1 else None
+
+
+def _is_keyword(text: SourceText, value: ast.expr) -> bool:
+    """Return whether a value is handed to a call by its name."""
+    return isinstance(text.parent(value), ast.keyword)
+
+
+def _get_data(node: ast.expr) -> ast.expr | None:
+    """Return the name whose values a call or a method reads: `labels` of
+    `torch.tensor(labels.values)`.
+    """
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Call) and node.args:
+            node = node.args[0]
+        elif isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
+                return node
+            node = node.value
+        else:
+            return None
+    return node
 
 
 OF_TARGETS = frozenset({BROADCAST_MISMATCH, TARGET_SHAPE})

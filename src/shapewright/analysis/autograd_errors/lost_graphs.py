@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from shapewright.analysis.autograd_errors.constant_losses import find_constant_term
 from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
+from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_calls.recomputed_parts import find_checkpoint_of
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
@@ -71,7 +72,8 @@ def find_cut(history: History, failing: Op) -> GraphEnd | None:
                 rootless.append(op)
             waiting += [fact.tensor for fact in op.inputs]
     if frozen:  # what the data were copied from would have had no graph
-        return _describe_frozen(history, frozen)
+        more = _count_parameters(program, failing, buffers) - 1
+        return _describe_frozen(history, frozen, more)
     for op in made_anew:
         cut = describe_copy(history, op)
         if cut is not None:
@@ -221,8 +223,19 @@ def write_without_numpy(text: SourceText, node: ast.expr) -> str:
         node = call.value
 
 
-def _describe_frozen(history: History, frozen: list[str]) -> GraphEnd:
-    """Describe a loss all of whose parameters are frozen."""
+def _count_parameters(program: Program, failing: Op, buffers: set[int]) -> int:
+    """Return how many parameters a backward pass would reach."""
+    needed = {fact.tensor for fact in failing.inputs}
+    for op in reversed(program.trace.ops[: failing.index]):
+        if any(fact.tensor in needed for fact in op.outputs):
+            needed |= {fact.tensor for fact in op.inputs}
+    return len((needed & program.states.keys()) - buffers)
+
+
+def _describe_frozen(history: History, frozen: list[str], more: int) -> GraphEnd:
+    """Describe a loss all of whose parameters, of which `more` are not named, are
+    frozen.
+    """
     span, words = None, ""
     head = find_unused_head(history.program)
     if head is not None:
@@ -242,7 +255,7 @@ def _describe_frozen(history: History, frozen: list[str]) -> GraphEnd:
             if place is not None:
                 span, words = text.span(place), join_lines(text.written(place))
     reason = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
-    reason += f" and {len(frozen) - 1} more" if len(frozen) > 1 else ""
+    reason += f" and {more} more" if more > 0 else ""
     return GraphEnd(None, reason, "the parameters are frozen here", (words,), span)
 
 

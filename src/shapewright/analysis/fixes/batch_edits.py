@@ -1,8 +1,11 @@
-"""A model that is given one sample where it was given batches before."""
+"""A model that is given one sample where it was given batches before, or a last batch
+with fewer samples than the others.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +23,7 @@ from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
+from shapewright.record.report import LastBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,51 @@ def describe_single_sample(program: Program, op: int | None) -> Related | None:
         f"{name} is given one sample {format_shape(single.fact)} here, and a batch"
         f" {format_shape(single.batch)}{line}",
     )
+
+
+def describe_last_batch(program: Program, failure: Failure) -> Related | None:
+    """Return which loader ends with a smaller batch, where a call fails with that batch
+    alone.
+    """
+    place = program.trace.ops[failure.op].span
+    failing = [f.op for f in program.failures if program.trace.ops[f.op].span == place]
+    spans = [(short.began, short.ended) for short in program.remainders]
+    if not all(any(b <= op < e for b, e in spans) for op in failing):
+        return None
+    for short in program.remainders:
+        if not short.began <= failure.op < short.ended:
+            continue
+        if not any(op.span == place for op in program.trace.ops[: short.began]):
+            continue
+        text = program.text(short.file)
+        for node in text.near(short.line) if text is not None else ():
+            if text is not None and get_called_name(node) == short.name:
+                words = f"the last batch has {short.samples} samples of {short.usual}"
+                words += _describe_rest(program, short)
+                return Related(text.span(node), words)
+    return None
+
+
+def _describe_rest(program: Program, short: LastBatch) -> str:
+    """Return that the items of a data set are no multiple of a batch, if one has as
+    many left over as a last batch.
+    """
+    waiting = [program.rehearsal.story] if program.rehearsal is not None else []
+    counts = set()
+    while waiting:
+        moment = waiting.pop()
+        waiting += moment.inner
+        number = ITEMS.search(moment.text) if moment.kind == "batches" else None
+        items = int(number[1].replace(",", "")) if number is not None else 0
+        if items % short.usual == short.samples:
+            counts.add(items)
+    if len(counts) != 1:
+        return ""
+    return f": {counts.pop()} is no multiple of {short.usual}"
+
+
+ITEMS = re.compile(r"\b([\d,]+) items$")
+"""How many items a data set has, in the words of a story."""
 
 
 def suggest_batches_of_one(program: Program) -> Iterator[Fix]:

@@ -41,7 +41,10 @@ from shapewright.analysis.fixes.expanded_operands import (
     suggest_other_repeats,
 )
 from shapewright.analysis.fixes.flattened_batches import suggest_kept_batch
-from shapewright.analysis.fixes.grey_images import suggest_colour_images
+from shapewright.analysis.fixes.grey_images import (
+    suggest_colour_images,
+    suggest_grey_images,
+)
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
     suggest_channels_before_transform,
@@ -121,7 +124,10 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_shifted_target,
     suggest_squeezed_items,
 )
-from shapewright.analysis.fixes.token_edits import suggest_padding_for_ignored
+from shapewright.analysis.fixes.token_edits import (
+    suggest_padding_for_ignored,
+    suggest_whole_vocabulary,
+)
 from shapewright.analysis.fixes.unread_sizes import suggest_unread_size
 from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_all_output_paddings,
@@ -189,6 +195,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("channels", 0.8, suggest_channel_dims(program, failure))
     colours = suggest_colour_images(program, failure)
     yield from iter_options("colours", 0.7, colours)
+    greys = suggest_grey_images(program, failure)
+    yield from iter_options("colours", 0.7, greys)
     repeats = suggest_other_repeats(program, failure)
     yield from iter_options("expanded", 0.7, repeats)
     as_other = suggest_argument_of_other_call(program, failure)
@@ -339,6 +347,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("turned", 0.8, factors)
     counts = index_edits.suggest_later_count(program, failure)
     yield from iter_options("counted", 0.8, counts)
+    whole_count = suggest_whole_vocabulary(program, failure)
+    yield from iter_options("counted", 0.75, whole_count)
     offsets = suggest_smaller_offset(program, failure)
     yield from iter_options("counted", 0.85, offsets)
     handed = suggest_argument_of_caller(program, failure)

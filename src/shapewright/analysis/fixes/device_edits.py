@@ -28,6 +28,7 @@ from shapewright.analysis.unmoved_batches import (
     find_unmoved_batch,
     suggest_moved_batch,
 )
+from shapewright.findings.codes import MIXED_DEVICES
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
@@ -173,7 +174,7 @@ def _suggest_for_tensor(program: Program, stray: Stray, maker: Op) -> Iterator[F
     if attribute is not None:
         text, statement, name = attribute
         if _is_of_module(text, statement):
-            yield from _suggest_buffers(text, statement, name)
+            yield from _suggest_buffers(program, text, statement, name)
         else:
             yield from _suggest_device_argument(program, stray, maker)
     dropped = find_dropped_move(program, stray)
@@ -194,8 +195,12 @@ def _is_of_module(text: SourceText, statement: ast.stmt) -> bool:
     return isinstance(owner, ast.ClassDef) and bool(owner.bases)
 
 
-def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterator[Fix]:
-    """Yield `register_buffer` for an attribute and for others that are made alike."""
+def _suggest_buffers(
+    program: Program, text: SourceText, statement: ast.stmt, name: str
+) -> Iterator[Fix]:
+    """Yield `register_buffer` for an attribute and for others that are made alike; for
+    all of these alone, if another of them stays behind too.
+    """
     if not isinstance(statement, ast.Assign):
         return
     function = find_function(text, statement)
@@ -206,10 +211,12 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
         if isinstance(assignment, ast.Assign)
         and get_own_attribute(assignment.targets[0])
         and type(assignment.value) is type(statement.value)
-        and get_called_name(assignment.value) == called
+        and _is_made_alike(get_called_name(assignment.value), called)
         and not isinstance(assignment.value, ast.Constant)
     ] or [statement]
-    for chosen in (alike, [statement]) if len(alike) > 1 else (alike,):
+    names = {get_own_attribute(assignment.targets[0]) for assignment in alike}
+    left = names & _collect_kept_attributes(program)
+    for chosen in (alike, [statement]) if len(left) < 2 <= len(alike) else (alike,):
         edits = tuple(
             Edit(
                 text.span(assignment),
@@ -221,6 +228,25 @@ def _suggest_buffers(text: SourceText, statement: ast.stmt, name: str) -> Iterat
         more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
         message = f'`self.register_buffer("{name}", ...)`{more}'
         yield Fix("fits", message, edits)
+
+
+def _collect_kept_attributes(program: Program) -> set[str]:
+    """Return the plain attributes of modules that stay behind, in all calls that get
+    tensors on two devices.
+    """
+    attributes = [
+        find_kept_attribute(program, stray)
+        for finding in program.trace.findings
+        if finding.code == MIXED_DEVICES
+        for stray in find_strays(program, finding.span)
+        if stray.maker is not None and not stray.path
+    ]
+    return {attribute[2] for attribute in attributes if attribute is not None}
+
+
+def _is_made_alike(called: str, other: str) -> bool:
+    """Return whether two calls are of one function, or both make tensors."""
+    return called == other or {called, other} <= FACTORIES
 
 
 def _suggest_device_argument(

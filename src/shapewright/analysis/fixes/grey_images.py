@@ -1,5 +1,5 @@
 """Images in grey for a model of a library that takes colours: in colour where they are
-read, or a model that is built for one channel.
+read, or a model that is built for one channel. Images in colour for a model of one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.expanded_operands import COLOURS, is_own_layer
-from shapewright.analysis.fixes.image_edits import TENSORS
+from shapewright.analysis.fixes.image_edits import TENSORS, suggest_transform
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import CHANNEL_MISMATCH
@@ -21,6 +21,8 @@ from shapewright.program.syntax_nodes import get_called_name, get_last_name
 OTHERS = re.compile(r"mask|target|label|trimap|annotation|^gt$|_gt$", re.IGNORECASE)
 """Names of transforms of what is no image."""
 GREY = "Grayscale"
+FOLDERS = ("ImageFolder",)
+"""Data sets whose images are opened in colour, whatever the files hold."""
 
 
 def suggest_colour_images(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -41,6 +43,53 @@ def suggest_colour_images(program: Program, failure: Failure) -> Iterator[Fix]:
                 yield with_keyword(text, node, "in_chans=1")
     for text in texts:
         yield from _suggest_transforms(text)
+
+
+def suggest_grey_images(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `Grayscale()` in front of `ToTensor()` for the images of a folder, which
+    are opened in colour, where a constant of the program says there is one channel.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code != CHANNEL_MISMATCH:
+        return
+    if unmet.needs != 1 or unmet.has != COLOURS:
+        return
+    layer = program.layer(program.trace.ops[failure.op])
+    built = program.built.get(layer.path) if layer is not None else None
+    where = program.call_at(built.span) if built is not None else None
+    if where is None or not where[1].args or not _is_constant(*where):
+        return
+    for text in program.own_texts():
+        calls = [node for node in text.nodes if isinstance(node, ast.Call)]
+        names = {get_called_name(call) for call in calls}
+        if names & {*FOLDERS} and not any(map(_is_of_colours, calls)):
+            yield from suggest_transform(text, f"{GREY}()", (GREY,))
+
+
+def _is_constant(text: SourceText, call: ast.Call) -> bool:
+    """Return whether the first argument of a layer is a constant at the top of a file,
+    which is read elsewhere too.
+    """
+    name = call.args[0].id if isinstance(call.args[0], ast.Name) else ""
+    is_set = any(
+        isinstance(node, ast.Assign) and get_last_name(node.targets[0]) == name
+        for node in (text.tree.body if text.tree is not None else ())
+    )
+    reads = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Name) and node.id == name and name
+    ]
+    return is_set and len(reads) > len(("set", "read"))
+
+
+def _is_of_colours(call: ast.Call) -> bool:
+    """Return whether a call normalizes three channels."""
+    values = [*call.args[:2], *(word.value for word in call.keywords)]
+    return get_called_name(call) == "Normalize" and any(
+        isinstance(value, ast.Tuple | ast.List) and len(value.elts) == COLOURS
+        for value in values
+    )
 
 
 def _suggest_transforms(text: SourceText) -> Iterator[Fix]:

@@ -41,7 +41,7 @@ def suggest_channels(program: Program, failure: Failure) -> Iterator[Fix]:
         if isinstance(node, ast.Call) and get_called_name(node) == "Normalize":
             yield from _suggest_single_numbers(text, node)
     colours = f"Grayscale(num_output_channels={unmet.has})"
-    yield from _suggest_transform(text, colours, ("Grayscale",))
+    yield from suggest_transform(text, colours, ("Grayscale",))
 
 
 def suggest_fitting_images(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -64,7 +64,7 @@ def suggest_fitting_images(program: Program, failure: Failure) -> Iterator[Fix]:
     for file in program.trace.sources:
         text = program.text(file)
         if text is not None and not is_installed(file):
-            yield from _suggest_transform(text, resize, ("Resize", "CenterCrop"))
+            yield from suggest_transform(text, resize, ("Resize", "CenterCrop"))
 
 
 def suggest_divided_images(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -96,7 +96,7 @@ def suggest_divided_images(program: Program, finding: Finding) -> Iterator[Fix]:
         text = program.text(file)
         if text is not None and not is_installed(file):
             for size in dict.fromkeys(sizes):
-                yield from _suggest_transform(
+                yield from suggest_transform(
                     text, f"Resize({size})", ("Resize", "CenterCrop")
                 )
 
@@ -139,7 +139,7 @@ def _suggest_single_numbers(text: SourceText, node: ast.Call) -> Iterator[Fix]:
     yield Fix("fits", message, tuple(edits))
 
 
-def _suggest_transform(
+def suggest_transform(
     text: SourceText, transform: str, beside: Collection[str]
 ) -> Iterator[Fix]:
     """Suggest a transform in front of `ToTensor()`, in each `Compose` that has none

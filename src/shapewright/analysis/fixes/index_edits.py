@@ -105,7 +105,10 @@ def suggest_expanded_index(program: Program, failure: Failure) -> Iterator[Fix]:
     data, index = op.inputs[:2]
     rank = len(data.shape)
     added = rank - len(index.shape)
-    if added < 1 or not index.shape or index.shape[0] != data.shape[0]:
+    if added < 1 or not index.shape:
+        return
+    if index.shape[0] != data.shape[0]:
+        yield from _expand_over_first(program, op, added)
         return
     places = find_tensor_expressions(program, op)
     text_and_node = program.node(op.span)
@@ -136,6 +139,51 @@ def suggest_expanded_index(program: Program, failure: Failure) -> Iterator[Fix]:
         yield append_method(text_and_node[0], places[1][0], method)
 
 
+def _expand_over_first(program: Program, op: Op, added: int) -> Iterator[Fix]:
+    """Suggest `actions.expand(scores.shape[0], -1, -1)` where the same index is meant
+    for each of several scores that were stacked in front.
+    """
+    data, index = op.inputs[:2]
+    place = program.node(op.span)
+    along = _get_gathered_dim(place[1]) if place is not None else None
+    nodes = find_tensor_expressions(program, op)
+    if place is None or along is None or nodes[0] is None or nodes[1] is None:
+        return
+    along %= len(data.shape)
+    owner, behind = get_dotted_name(nodes[0][0]), data.shape[added:]
+    fits = all(
+        size == whole or dim + added == along
+        for dim, (size, whole) in enumerate(zip(index.shape, behind, strict=True))
+    )
+    if owner and fits and along >= added:
+        sides = [f"{owner}.shape[{dim}]" for dim in range(added)]
+        sides += ["-1"] * len(index.shape)
+        yield append_method(place[0], nodes[1][0], f".expand({', '.join(sides)})")
+
+
+def is_narrowed(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether an index of `gather` would get a dim of size 1 where the source
+    has more, of which the first alone would be read.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.node(op.span)
+    if op.name.rpartition(".")[2] not in GATHERING or len(op.inputs) < 2:
+        return False
+    along = _get_gathered_dim(place[1]) if place is not None else None
+    data = op.inputs[0].shape
+    if along is None or len(data) != len(op.inputs[1].shape) + 1:
+        return False
+    for edit in fix.edits:
+        added = NEW_DIM.search(edit.text)
+        if added is None or "expand" in edit.text or "repeat" in edit.text:
+            continue
+        dim = int(added[1]) % len(data)
+        if dim != along % len(data) and data[dim] > 1:
+            return True
+    return False
+
+
+NEW_DIM = re.compile(r"unsqueeze\((-?\d+)\)")
 RANGES = operators_with("is_range_factory")
 
 

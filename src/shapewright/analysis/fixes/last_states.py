@@ -17,8 +17,9 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import FUNCTIONS
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
@@ -74,6 +75,82 @@ def suggest_both_directions(program: Program, failure: Failure) -> Iterator[Fix]
         if any(_is_of_both(layer, taken.inputs[0]) for layer in behind):
             yield from _write_both(program, taken)
             return
+
+
+def suggest_last_step(
+    program: Program, text: SourceText, call: ast.expr
+) -> Iterator[Fix]:
+    """Suggest `out, _ = self.lstm(x)` with `self.head(out[:, -1])` where a program goes
+    on with the whole result of a recurrent layer, and has one number for each sample.
+    """
+    if not isinstance(call, ast.Call):
+        return
+    name = get_dotted_name(call.func).rpartition(".")[2]
+    built = find_defining(text, name)
+    words = {
+        word.arg: text.written(word.value)
+        for value in built
+        if isinstance(value, ast.Call)
+        for word in value.keywords
+    }
+    if len(built) != 1 or words.get("bidirectional", "False") != "False":
+        return
+    is_first = words.get("batch_first", "False") != "False"
+    last = "[:, -1]" if is_first else "[-1]"
+    if not _has_numbers_of_samples(program, text.span(call), is_first):
+        return
+    holder = text.parent(call)
+    if isinstance(holder, ast.Call) and call in holder.args:
+        new = f"{text.line_of(call)}[0]{last}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(call).end, f"[0]{last}"),))
+    target = holder.targets[0] if isinstance(holder, ast.Assign) else None
+    scope = text.around(call, *FUNCTIONS)
+    if not isinstance(target, ast.Name) or scope is None:
+        return
+    reads = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.id == target.id
+        and node.lineno > call.lineno
+    ]
+    writes = [
+        value for value in find_defining(text, target.id) if value in ast.walk(scope)
+    ]
+    if len(reads) != 1 or len(writes) != 1:
+        return
+    if isinstance(text.parent(reads[0]), ast.Subscript | ast.Starred):
+        return
+    user = text.parent(reads[0])
+    outer = user if isinstance(user, ast.Call) else reads[0]
+    shown = text.line_of(outer).replace(text.written(reads[0]), f"{target.id}{last}")
+    edits = (
+        Edit(text.span(target).end, ", _"),
+        Edit(text.span(reads[0]).end, last),
+    )
+    words_of_call = f"`{target.id}, _ = {text.line_of(call)}`"
+    yield Fix("fits", f"{words_of_call} and `{shown}`", edits)
+
+
+def _has_numbers_of_samples(program: Program, place: Span, is_first: bool) -> bool:
+    """Return whether a program has one number for each sample that a recurrent layer
+    is given at a place, as labels are.
+    """
+    layers = [
+        op
+        for op in program.trace.ops
+        if op.span == place and op.name.rpartition(".")[2] in RECURRENT
+    ]
+    shape = layers[0].inputs[0].shape if layers else ()
+    if len(shape) != len("NTC"):
+        return False
+    samples = shape[0 if is_first else 1]
+    return any(
+        fact.shape in ((samples,), (samples, 1)) and fact.tensor not in program.states
+        for op in program.trace.ops
+        for fact in op.outputs
+    )
 
 
 def _is_of_both(layer: Op, state: Fact) -> bool:

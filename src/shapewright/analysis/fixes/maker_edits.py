@@ -243,7 +243,8 @@ def _iter_opened_pictures(
 
 def suggest_labels_from_0(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `labels - labels.min()` where a loss reads classes from 0 on and the
-    labels of the data begin with another number.
+    labels of the data begin with another number; `stars - 1` for the label of an item
+    and `torch.tensor(labels) - 1` for a list of them, where they are 1 to the classes.
     """
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or len(op.inputs) < 2:
@@ -261,7 +262,58 @@ def suggest_labels_from_0(program: Program, failure: Failure) -> Iterator[Fix]:
             new = f"{written} - {written}.min()"
             edit = Edit(text.span(call.args[0]), new)
             yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+        if unmet.lines:
+            yield from _take_1_off(text, call, is_single=not maker.outputs[0].shape)
         return
+    if unmet.lines:
+        yield from _take_1_off_items(program, op)
+
+
+def _take_1_off_items(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `return image, self.labels[i] - 1` for a data set whose items hold labels
+    that are numbers, where a loss gets them from a loop over batches.
+    """
+    where, places = program.node(op.span), find_tensor_expressions(program, op)
+    label = places[1][0] if len(places) > 1 and places[1] is not None else None
+    loop = where[0].around(where[1], ast.For) if where is not None else None
+    if not isinstance(label, ast.Name) or not isinstance(loop, ast.For):
+        return
+    names = loop.target.elts if isinstance(loop.target, ast.Tuple) else []
+    at = [
+        place
+        for place, name in enumerate(names)
+        if isinstance(name, ast.Name) and name.id == label.id
+    ]
+    items = [
+        (text, node.value.elts)
+        for text in program.own_texts()
+        for method in text.nodes
+        if isinstance(method, ast.FunctionDef) and method.name == "__getitem__"
+        for node in ast.walk(method)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple)
+    ]
+    if len(at) != 1 or len(items) != 1 or len(items[0][1]) != len(names):
+        return
+    text, parts = items[0]
+    part = parts[at[0]]
+    if isinstance(part, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+        new = f"{text.written(part)} - 1"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(part), new),))
+
+
+def _take_1_off(text: SourceText, call: ast.Call, is_single: bool) -> Iterator[Fix]:
+    """Suggest the labels of a call one lower: `torch.tensor(stars - 1)` for a single
+    one, `torch.tensor(labels) - 1` for several.
+    """
+    node = call.args[0] if is_single and call.args else call
+    is_tight = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    is_open = node is call and isinstance(text.parent(call), ast.Attribute | ast.BinOp)
+    if is_open or isinstance(node, ast.IfExp | ast.Lambda | ast.Compare):
+        return  # brackets would be needed
+    if not is_tight and not isinstance(node, ast.BinOp):
+        return
+    new = f"{text.written(node)} - 1"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def suggest_index_for_all(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -1,11 +1,13 @@
-"""Tokens that are added to a tokenizer, and not to the embedding of its model; a
-context that grows beyond the positions that a model has.
+"""Tokens that are added to a tokenizer, and not to the embedding of its model, or stand
+in front of a vocabulary; a context that grows beyond the positions that a model has.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.makers import iter_first_makers
@@ -13,7 +15,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
@@ -203,3 +205,146 @@ def _find_padding(text: SourceText) -> str:
 
 
 PADDINGS = ("padding_idx", "pad_token_id", "padding_value")
+
+
+# -- special tokens in front of a vocabulary -------------------------------------------
+
+SPECIAL = re.compile(r"^<.+>$|^\[[A-Z]+\]$|^(pad|unk|bos|eos|sos)$", re.IGNORECASE)
+"""Names of tokens that are no words: `<pad>`, `[UNK]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """A dict or list of numbered words: where it is begun, by which name, the tokens in
+    front, the names that its words come from.
+    """
+
+    text: SourceText
+    node: ast.expr
+    name: str
+    tokens: tuple[str, ...]
+    words: frozenset[str]
+
+
+def suggest_whole_vocabulary(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `len(vocab)` for `len(words)` where an embedding lacks the rows of the
+    special tokens that a vocabulary begins with.
+    """
+    for vocabulary in _iter_vocabularies(program, failure):
+        new = f"len({vocabulary.name})"
+        for node in _list_counts(vocabulary):
+            span = vocabulary.text.span(node)
+            yield Fix("fits", f"`{new}`", (Edit(span, new),))
+
+
+def describe_special_tokens(program: Program, failure: Failure) -> Related | None:
+    """Return where a vocabulary begins with special tokens, which a count of its words
+    leaves out.
+    """
+    for vocabulary in _iter_vocabularies(program, failure):
+        counts = _list_counts(vocabulary)
+        if not counts:
+            continue
+        *others, last = [f"`{token}`" for token in vocabulary.tokens]
+        tokens = f"{', '.join(others)} and {last}" if others else last
+        counted = vocabulary.text.written(counts[0])
+        words = (
+            f"the numbers of the words begin behind {tokens} in `{vocabulary.name}`,"
+            f" which `{counted}` leaves out"
+        )
+        return Related(vocabulary.text.span(vocabulary.node), words)
+    return None
+
+
+def _iter_vocabularies(program: Program, failure: Failure) -> Iterator[_Vocabulary]:
+    """Yield the vocabularies with so many special tokens that an index is beyond the
+    rows of an embedding because of them.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return
+    if not op.name.rpartition(".")[2].startswith("embedding"):
+        return
+    if type(unmet.has) is not int or type(unmet.needs) is not int:
+        return
+    for text in program.own_texts():
+        for vocabulary in _iter_numbered_words(text):
+            if 0 <= unmet.has - unmet.needs < len(vocabulary.tokens):
+                yield vocabulary
+
+
+def _iter_numbered_words(text: SourceText) -> Iterator[_Vocabulary]:
+    """Yield the dicts and lists that begin with special tokens, and go on with words
+    that have a name of their own.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        name, value = text.written(node.targets[0]), node.value
+        first = value.left if isinstance(value, ast.BinOp) else value
+        tokens = _list_tokens(first)
+        words: set[str] = set()
+        if tokens and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            words = collect_names(value.right)
+        elif tokens and isinstance(value, ast.Dict):
+            words = _collect_added_words(text, name)
+        if words:
+            yield _Vocabulary(text, value, name, tokens, frozenset(words))
+
+
+def _list_tokens(node: ast.expr) -> tuple[str, ...]:
+    """Return the special tokens in a dict or list that has no other entries."""
+    entries: list[ast.expr | None] = []
+    if isinstance(node, ast.Dict):
+        entries = [*node.keys]
+    elif isinstance(node, ast.List):
+        entries = [*node.elts]
+    texts = [e.value if isinstance(e, ast.Constant) else None for e in entries]
+    tokens = [word for word in texts if isinstance(word, str) and SPECIAL.search(word)]
+    return tuple(tokens) if len(tokens) == len(entries) else ()
+
+
+def _collect_added_words(text: SourceText, name: str) -> set[str]:
+    """Return the names of what a loop, or an `update`, adds to a dict of numbers."""
+    words: set[str] = set()
+    for node in text.nodes:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            loop = text.around(node, ast.For)
+            is_item = text.written(node.value) == name
+            if is_item and isinstance(loop, ast.For):
+                words |= collect_names(loop.iter)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_update = node.func.attr == "update" and node.args
+            if is_update and text.written(node.func.value) == name:
+                for part in ast.walk(node.args[0]):
+                    if isinstance(part, ast.comprehension):
+                        words |= collect_names(part.iter)
+    return words
+
+
+def _list_counts(vocabulary: _Vocabulary) -> list[ast.expr]:
+    """Return the expressions that count the words of a vocabulary without its tokens,
+    `len(words)`, or with too few of them, `len(words) + 1`.
+    """
+    counts = []
+    for node in vocabulary.text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != "len":
+            continue
+        words = node.args[0] if len(node.args) == 1 else None
+        if not isinstance(words, ast.Name) or words.id not in vocabulary.words:
+            continue
+        whole, added = _take_added(vocabulary.text, node)
+        is_behind = node.lineno > vocabulary.node.lineno
+        if is_behind and 0 <= added < len(vocabulary.tokens):
+            counts.append(whole)
+    return counts
+
+
+def _take_added(text: SourceText, node: ast.expr) -> tuple[ast.expr, int]:
+    """Return a count with the number that is added to it, -1 for other arithmetic."""
+    outer = text.parent(node)
+    if not isinstance(outer, ast.BinOp):
+        return node, 0
+    number = evaluate_whole_number(outer.right)
+    is_sum = isinstance(outer.op, ast.Add) and outer.left is node
+    return outer, number if is_sum and number is not None else -1

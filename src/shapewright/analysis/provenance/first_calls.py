@@ -15,7 +15,9 @@ from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     get_called_name,
     get_dotted_name,
     get_last_name,
@@ -45,6 +47,8 @@ def iter_first_calls(program: Program, failure: Failure) -> Iterator[Related]:
     dtype = op.inputs[at].dtype
     if of_dtype:
         written = _find_array_call(program, chain[-1] if chain else op, at, dtype)
+        if written is None and not chain:
+            written = _find_handed_array(program, op, at)
         if written is not None:
             text, call = written
             shown = _shorten(text, call)
@@ -158,6 +162,58 @@ def _find_array_call(
     text = place[0]
     calls = list(dict.fromkeys(_iter_array_calls(text, expression[0], 3)))
     return (text, calls[0]) if len(calls) == 1 else None
+
+
+def _find_handed_array(
+    program: Program, op: Op, at: int
+) -> tuple[SourceText, ast.Call] | None:
+    """Return the call that makes a tensor of an array where a function yields it to a
+    loop, which hands it to the functions around a call.
+    """
+    places = find_tensor_expressions(program, op)
+    place = places[at] if at < len(places) else None
+    value = place[0] if place is not None else None
+    frames = [f for f in reversed(op.frames) if not is_installed(f.span.file)]
+    for frame, outer in zip(frames, [*frames[1:], None], strict=True):
+        text = program.text(frame.span.file)
+        if text is None or not isinstance(value, ast.Name):
+            return None
+        yielded = _find_yielded(text, value)
+        if yielded is not None:
+            is_of_array = get_called_name(yielded) in OF_ARRAYS
+            is_call = isinstance(yielded, ast.Call) and is_of_array
+            return (text, yielded) if is_call else None  # type: ignore[return-value]
+        function = text.around(value, *FUNCTIONS)
+        call = program.call_at(outer.span) if outer is not None else None
+        if not isinstance(function, ast.FunctionDef) or call is None:
+            return None
+        names = [argument.arg for argument in function.args.args]
+        names = names[1:] if names[:1] == ["self"] else names
+        number = names.index(value.id) if value.id in names else len(names)
+        value = call[1].args[number] if number < len(call[1].args) else None
+    return None
+
+
+def _find_yielded(text: SourceText, name: ast.Name) -> ast.expr | None:
+    """Return what a function of the file yields for a name of a loop over its call."""
+    loop = text.around(name, ast.For)
+    while isinstance(loop, ast.For):
+        target, source = loop.target, loop.iter
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        at = [n for n, part in enumerate(parts) if get_last_name(part) == name.id]
+        if at and isinstance(source, ast.Call):
+            yields = [
+                node.value
+                for _, function in text.functions(get_called_name(source))
+                for node in ast.walk(function)
+                if isinstance(node, ast.Yield)
+            ]
+            value = yields[0] if len(yields) == 1 else None
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(parts):
+                return value.elts[at[0]]
+            return value if len(parts) == 1 else None
+        loop = text.around(loop, ast.For)
+    return None
 
 
 def _iter_array_calls(

@@ -23,7 +23,10 @@ NO_SIZE = re.compile(
 WIDTH = re.compile(r"^(\w*_)?(b?w|width|box_w)$")
 HEIGHT = re.compile(r"^(\w*_)?(b?h|height|box_h)$")
 OF_SIZES = re.compile(r"xywh|[\"']bbox|\bcoco|\bw, *h\b|width", re.IGNORECASE)
-OF_CORNERS = re.compile(r"xyxy|x_?max|\bx_?[12]\b|\bvoc\b|pascal|right", re.IGNORECASE)
+OF_CORNERS = re.compile(
+    r"xyxy|x_?max|\bx_?[12]\b|\bvoc\b|pascal|(?<![a-z])(bottom|top)?right(?![a-z])",
+    re.IGNORECASE,
+)
 """What programs say of boxes with a width and a height, and of boxes of corners."""
 CONVERSION = '"xywh", "xyxy"'
 

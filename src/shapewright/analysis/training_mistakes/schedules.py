@@ -232,8 +232,8 @@ def _compare_units(
         yield build_finding(
             SCHEDULER_UNIT,
             f"`{moment.text}` is stepped {times:,} times in a whole run, once for each"
-            f" batch: after {plan:,} steps the learning rate is less than a millionth"
-            " of what it was",
+            f" batch: after {plan:,} steps the learning rate is a millionth of what it"
+            " was, or less",
             span,
         )
 

@@ -18,7 +18,10 @@ from shapewright.analysis.fixes import (
     fix_mistaken_call,
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
-from shapewright.analysis.fixes.batch_edits import describe_single_sample
+from shapewright.analysis.fixes.batch_edits import (
+    describe_last_batch,
+    describe_single_sample,
+)
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
     suggest_collate,
@@ -40,6 +43,7 @@ from shapewright.analysis.fixes.refusals import (
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
 from shapewright.analysis.fixes.signed_labels import describe_signed_labels
 from shapewright.analysis.fixes.single_scores import describe_single_score
+from shapewright.analysis.fixes.token_edits import describe_special_tokens
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
@@ -58,6 +62,7 @@ from shapewright.analysis.state_dicts import (
     list_load_places,
     suggest_fixes,
 )
+from shapewright.analysis.table_labels import describe_table_of_one
 from shapewright.commands.check.earlier_hazards import (
     find_hazards_before,
     suggest_for_hazards,
@@ -246,6 +251,9 @@ class NewFindings:
         related = related or describe_unchained_layers(program, failure)
         related = related or describe_halved_difference(program, failure)
         related = related or describe_viewed_size(program, failure)
+        related = related or describe_table_of_one(program, failure)
+        related = related or describe_special_tokens(program, failure)
+        related = related or describe_last_batch(program, failure)
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
@@ -291,6 +299,8 @@ class NewFindings:
         if alone and fresh:
             return
         if finding.code == MIXED_DEVICES:
+            if any(reported.removes(place, self.crowded) for reported in fresh):
+                return  # one edit moves this tensor too
             shown = explain_devices(program, finding)
             if not any(_is_same_stray(shown, entry.finding) for entry in fresh):
                 moves = suggest_moves(program, finding)

@@ -19,7 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from shapewright.commands.trace import build_empty_trace
-from shapewright.findings.codes import MISSING_DEVICE
+from shapewright.findings.codes import (
+    ITEMS_DO_NOT_STACK,
+    MISSING_DEVICE,
+    STACKED_SHAPES_DIFFER,
+)
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
@@ -77,6 +81,9 @@ def explain_script_error(
                 continue
             if (os.path.abspath(span.file), span.line) != line:
                 continue
+            collated = _tell_collated(known, finding)
+            if collated is not None:
+                return collated, _build_trace(collated, span)
             if known is None or _is_same(known, finding, data["torch_message"], error):
                 finding = _tell_of_this_run(finding, data["torch_message"], error)
                 return finding, _build_trace(finding, span)
@@ -98,6 +105,29 @@ def _tell_of_this_run(finding: Finding, words: str, error: BaseException) -> Fin
     message = finding.message.partition(";")[0]
     message = message.replace("the rehearsed machine", "this machine")
     return replace(finding, message=message)
+
+
+def _tell_collated(known: Finding | None, finding: Finding) -> Finding | None:
+    """Return what a rehearsal says of items that do not stack, with the shapes of a
+    real run, which collates other ones; None if the run failed at another call.
+    """
+    if known is None or known.code != STACKED_SHAPES_DIFFER:
+        return None
+    items = ITEMS.search(finding.message)
+    shapes = SHAPE.findall(known.message)
+    if finding.code != ITEMS_DO_NOT_STACK or items is None or len(shapes) != 2:
+        return None
+    if any(shape.count(",") != items[3].count(",") for shape in shapes):
+        return None
+    message = f"two items {items[1]} {shapes[0]} in one and {shapes[1]} in the other"
+    return replace(finding, message=message)
+
+
+ITEMS = re.compile(
+    r"^items \[.*?\] and \[.*?\] (of the data set .*)"
+    r" (\([\d, ]*\)) in one and (\([\d, ]*\)) in the other"
+)
+SHAPE = re.compile(r"\([\d, ]*\)")
 
 
 def _is_same(

@@ -14,11 +14,19 @@ from shapewright.analysis.fixes.stand_in_data import (
     make_filter_of_makers,
 )
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Overlay, Place, Tried, is_at
+from shapewright.commands.check.fixes import (
+    Overlay,
+    Place,
+    Tried,
+    get_finding_place,
+    get_place,
+    is_at,
+)
 from shapewright.findings.codes import (
     CHANNEL_MISMATCH,
     CHANNELS_LAST,
     INDEX_OUT_OF_RANGE,
+    MIXED_DEVICES,
     NORMALIZED_SHAPE,
 )
 from shapewright.findings.finding import Fix
@@ -163,7 +171,29 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
         for mend in mends
         if mend.option.kind in OF_OWN_DATA or not is_of_data(mend.fix)
     ]
-    return others or list(mends)
+    return _drop_partial(program, others or list(mends))
+
+
+def _drop_partial(program: Program, mends: list[Mend]) -> list[Mend]:
+    """Return the repairs without those that mend one call of several that fail alike,
+    such as that of training but not that of validation, or move one tensor of several,
+    where the best mends all.
+    """
+    needs: dict[Place, set[object]] = {}
+    for failure in program.failures:
+        need = failure.unmet or failure.torch_message
+        needs.setdefault(get_place(program, failure), set()).add(str(need))
+    for finding in program.trace.findings:
+        if finding.code == MIXED_DEVICES:
+            needs.setdefault(get_finding_place(finding), set()).add(MIXED_DEVICES)
+    kept = []
+    for mend in mends:
+        left = {*mend.tried.failures} - {*mends[0].tried.failures}
+        gone = needs.keys() - {*mend.tried.failures}
+        mended = {need for place in gone for need in needs[place]}
+        if not any(needs.get(place, set()) & mended for place in left):
+            kept.append(mend)
+    return kept
 
 
 def _drop_larger_tables(mends: Sequence[Mend]) -> list[Mend]:

@@ -9,7 +9,8 @@ from math import prod
 
 from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
-from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed
+from shapewright.analysis.fixes.grey_images import suggest_grey_images
+from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed, is_narrowed
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_emptied_setting,
@@ -17,8 +18,9 @@ from shapewright.analysis.fixes.refusals.numbers import (
 )
 from shapewright.analysis.fixes.signed_labels import find_signed_labels
 from shapewright.analysis.fixes.stand_in_data import is_within
-from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.makers import is_compared, iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
@@ -62,6 +64,7 @@ KEEPING = operators_with("computes_each_element", "drops_elements", "concatenate
 OF_CHANNELS = ("_pool1d", "_pool2d", "_pool3d", "_norm", "interpolate")
 """Ends of the names of what leaves the channels of maps where they are."""
 MOST_LAYERS = 12
+CLASS_LOSSES = operators_with("takes_class_indices")
 OF_DIMS = ("order", "layout", "turned", "joined", "rank")
 """Kinds of edits that give another order of dims, or other dims."""
 OF_DATA = ("created", "table", "number")
@@ -80,6 +83,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if _is_each_with_each(program, failure, fix) or is_crossed(program, failure, fix):
         return True
+    if is_narrowed(program, failure, fix):
+        return True
     if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
         return True
     if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
@@ -91,6 +96,9 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return not any(_is_cast(program, edit) for edit in fix.edits)
     if code == CHANNEL_MISMATCH and kind in OF_DIMS and _is_map(program, failure):
         return kind != "joined" or not all(map(_is_of_channels, fix.edits))
+    is_of_number = code == CHANNEL_MISMATCH and kind in (*OF_WIDTH, *OF_DATA)
+    if is_of_number and any(True for _ in suggest_grey_images(program, failure)):
+        return True  # the images are to lose their colours
     if code == STACKED_SHAPES_DIFFER and kind == "method":
         return True  # what is joined is not what is stacked
     if code == NOT_FLATTENED and _is_single_pixel(program, failure):
@@ -107,6 +115,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if kind == "ignored" and find_signed_labels(program, failure)[0]:
         return True  # -1 is a class
+    if code == INDEX_OUT_OF_RANGE and _is_of_compared_labels(program, failure, fix):
+        return True
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
     if code == WRONG_RANK and _is_of_other_rows(program, failure, fix):
@@ -184,6 +194,28 @@ def _is_own_decision(program: Program, failure: Failure, fix: Fix) -> bool:
 
 DECIDING = operators_with("returns_indices") - operators_with("finds_nonzero")
 """Calls that choose a class by scores."""
+
+
+def _is_of_compared_labels(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether the labels of a loss alone would be others, which the program
+    compares with predictions too, as they are.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
+        return False
+    places = find_tensor_expressions(program, op)
+    where = program.node(op.span)
+    if where is None or len(places) < 2 or places[1] is None:
+        return False
+    labels = where[0].span(places[1][0])
+    is_changed = any(
+        is_within(edit.span, [labels]) and SHIFTED.search(edit.text)
+        for edit in fix.edits
+    )
+    return is_changed and is_compared(program, op.inputs[1])
+
+
+SHIFTED = re.compile(r"[-+] ?1$")
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:
