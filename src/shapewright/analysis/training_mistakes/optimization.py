@@ -21,10 +21,12 @@ from shapewright.analysis.training_mistakes.kept_weights import (
     find_kept_weights,
     find_states_of_objects,
 )
+from shapewright.analysis.training_mistakes.missing_steps import find_exclusive_steps
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
+    NEVER_STEPPED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
     STATE_NOT_COPIED,
@@ -322,12 +324,24 @@ def _report_penalty(
     )
 
 
-@looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG)
+@looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG, NEVER_STEPPED)
 def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find schedulers that step before their optimizer, and schedules that are too
-    short.
+    """Find schedulers that step before their optimizer or in its place, and schedules
+    that are too short.
     """
     for met in scene.observations("scheduled-first"):
+        steps = find_exclusive_steps(scene, met.place)
+        if steps is not None:
+            text, scheduler, step = steps
+            yield build_finding(
+                NEVER_STEPPED,
+                f"`{text.written(step)}` is not called where `{met.name}` steps, so"
+                " that nothing changes the parameters: a scheduler sets the learning"
+                " rate only",
+                text.span(step),
+                (text.span(scheduler), "this is called in its place"),
+            )
+            continue
         yield build_finding(
             SCHEDULER_ORDER,
             f"`{met.name}` steps before its optimizer: the first learning rate is "

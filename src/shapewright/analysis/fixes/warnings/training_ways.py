@@ -50,6 +50,7 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
     suggest_rate_of_one,
+    suggest_step_in_any_case,
     suggest_step_of_scaler,
     suggest_step_of_scheduler,
     suggest_steps_of_loader,
@@ -196,7 +197,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
     NEVER_STEPPED: combine(
-        suggest_parentheses, suggest_step_of_scheduler, suggest_step
+        suggest_step_in_any_case,
+        suggest_parentheses,
+        suggest_step_of_scheduler,
+        suggest_step,
     ),
     COUNT_NOT_READ: suggest_own_counts,
     COUNT_OVER_BATCHES: suggest_count_of_samples,
