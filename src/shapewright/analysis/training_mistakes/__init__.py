@@ -16,6 +16,7 @@ from shapewright.analysis.training_mistakes import class_weights as class_weight
 from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )
+from shapewright.analysis.training_mistakes import compared_modes as compared_modes
 from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets

@@ -55,7 +55,7 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is evaluated in training mode: "
-            f"{_describe_mode(scene, met.name)}",
+            f"{describe_mode(scene, met.name)}",
             scene.span(met.place),
         )
     if not reported:
@@ -64,7 +64,7 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is loaded and used in training mode: "
-            f"{_describe_mode(scene, met.name)}",
+            f"{describe_mode(scene, met.name)}",
             scene.span(met.place),
             (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
         )
@@ -76,7 +76,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
 
     This is for programs without a loader: what they evaluate on is seen by its name.
     """
-    calls = [call for call in scene.program.trace.calls if _is_outermost(scene, call)]
+    calls = [call for call in scene.program.trace.calls if is_outermost(scene, call)]
     learning = {
         call.path
         for call in calls
@@ -93,7 +93,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         if any(fact.requires_grad for op in ops for fact in op.outputs):
             continue
-        if not any(_is_in_training_mode(scene, op) for op in ops):
+        if not any(is_in_training_mode(scene, op) for op in ops):
             continue
         seen.add(call.span)
         place = scene.program.call_at(call.span)
@@ -102,7 +102,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             scope = text.around(node, *FUNCTIONS, ast.Module)
             is_shown = is_notebook(text.file)  # the last value of a cell
             uncalled = None if is_shown else find_uncalled(scope, "eval")
-            words = _describe_mode(scene, call.class_name)
+            words = describe_mode(scene, call.class_name)
             if uncalled is not None and uncalled.lineno > node.lineno:
                 uncalled = None
             if uncalled is not None:
@@ -116,14 +116,14 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
-def _describe_mode(scene: RehearsalContext, name: str) -> str:
+def describe_mode(scene: RehearsalContext, name: str) -> str:
     """Return what training mode does to the layers that a model of a class calls."""
     names = {
         op.name.rpartition(".")[2]
         for call in scene.program.trace.calls
         if call.class_name == name
         for op in scene.program.trace.ops[slice(*call.ops)]
-        if _is_in_training_mode(scene, op)
+        if is_in_training_mode(scene, op)
     }
     if not names:  # inside a layer that is one call
         return "its dropout or batch norm acts as in training"
@@ -135,7 +135,7 @@ def _describe_mode(scene: RehearsalContext, name: str) -> str:
     return ", and ".join(parts)
 
 
-def _is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
+def is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
     """Return whether a model is called by no other module."""
     calls = scene.program.trace.calls
     return call.parent is None or (
@@ -143,7 +143,7 @@ def _is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
     )
 
 
-def _is_in_training_mode(scene: RehearsalContext, op: Op) -> bool:
+def is_in_training_mode(scene: RehearsalContext, op: Op) -> bool:
     """Return whether a layer of dropout drops elements in a call, or one of batch norm
     goes on with its running statistics.
     """
