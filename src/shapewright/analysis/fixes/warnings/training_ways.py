@@ -90,7 +90,10 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_step,
     suggest_value,
 )
-from shapewright.analysis.fixes.warnings.value_edits import suggest_unchanged_draw
+from shapewright.analysis.fixes.warnings.value_edits import (
+    suggest_called_normalizer,
+    suggest_unchanged_draw,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ARRAYS_BROADCAST,
@@ -183,7 +186,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     DEVIATION_SHIFTED: suggest_scaled_deviation,
     FITTED_ANEW: suggest_fitted_scaler,
     TERMINAL_IGNORED: suggest_end_of_episode,
-    UNEQUAL_TRANSFORMS: suggest_normalize,
+    UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
     NO_GRADIENT: combine(
         suggest_parentheses,
         suggest_loss_with_graph,
