@@ -50,6 +50,7 @@ from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
 from shapewright.analysis.training_mistakes import preparations as preparations
+from shapewright.analysis.training_mistakes import read_gradients as read_gradients
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import return_orders as return_orders
 from shapewright.analysis.training_mistakes import same_branches as same_branches

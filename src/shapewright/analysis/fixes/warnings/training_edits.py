@@ -239,7 +239,7 @@ def suggest_later_clearing(
     step; and the step itself, where there is none.
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.stmt):
+    if not isinstance(statement, ast.stmt) or "read behind" in finding.message:
         return
     written = text.written(statement)
     for related in finding.related:
