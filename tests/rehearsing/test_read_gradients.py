@@ -47,6 +47,24 @@ WRONG = {
             update(criterion(model(a), b))
             print(report(model))
     """,
+    "cleared by a wrapper": """
+        class OptimWrapper:
+            def __init__(self, optimizer):
+                self.optimizer = optimizer
+
+            def step(self):
+                self.optimizer.step()
+
+            def update(self, loss):
+                loss.backward()
+                self.step()
+                self.optimizer.zero_grad()
+
+        optim_wrapper = OptimWrapper(optimizer)
+        for a, b in loader:
+            optim_wrapper.update(criterion(model(a), b))
+            print(report(model))
+    """,
     "behind the loop": """
         def fit():
             for a, b in loader:

@@ -146,7 +146,8 @@ def _is_of_torch(call: ast.Call) -> bool:
     """
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     name = get_last_name(owner).lower() if owner is not None else ""
-    return any(word in name for word in ("opt", "sched", "adam", "sgd"))
+    is_step = get_called_name(call) == "step"
+    return is_step and any(word in name for word in ("opt", "sched", "adam", "sgd"))
 
 
 def _iter_called(
