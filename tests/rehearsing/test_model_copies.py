@@ -162,9 +162,7 @@ BUILT = {
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_a_copy_is_suggested_for_the_second_name(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_copy_is_suggested_for_the_second_name(name: str, tmp_path: Path) -> None:
     build, update, fix = BUILT[name]
     pad = "\n".join("    " + line for line in update.strip().split("\n"))
     report = rehearsed(tmp_path, SCRIPT.replace("BUILD", build).replace("UPDATE", pad))

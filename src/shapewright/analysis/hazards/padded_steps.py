@@ -155,9 +155,9 @@ def _find_read_padding(
     seen.add(place.span)
     count = sum(length < max(rows.lengths) for length in rows.lengths)
     kind = layer.name.upper()
-    given = f"the last step of {scene.names(place)[0].rsplit(' (', 1)[0]}"
+    step = f"the last step of {scene.names(place)[0].rsplit(' (', 1)[0]}"
     message = (
-        f"{given if steps else 'the last state'} comes after the padding of {count} of"
+        f"{step if steps else 'the last state'} comes after the padding of {count} of"
         f" {len(rows.lengths)} sequences, which the {kind} reads behind their ends"
     )
     yield scene.finding(

@@ -16,7 +16,6 @@ from shapewright.analysis.training_mistakes import class_weights as class_weight
 from shapewright.analysis.training_mistakes import (
     clipped_gradients as clipped_gradients,
 )
-from shapewright.analysis.training_mistakes import compared_modes as compared_modes
 from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
@@ -50,7 +49,6 @@ from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
 from shapewright.analysis.training_mistakes import preparations as preparations
-from shapewright.analysis.training_mistakes import read_gradients as read_gradients
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import return_orders as return_orders
 from shapewright.analysis.training_mistakes import same_branches as same_branches

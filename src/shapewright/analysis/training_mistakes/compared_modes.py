@@ -12,16 +12,12 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.analysis.training_mistakes.training_modes import (
-    describe_mode,
-    is_in_training_mode,
-    is_outermost,
-)
-from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE, looks_for
+from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
+DROPOUTS = operators_with("drops_elements")
 COMPARING = operators_with("subtracts", "is_loss") | {
     "allclose",
     "equal",
@@ -36,7 +32,6 @@ FARTHEST = 5
 """Calls between an output of a model and its comparison."""
 
 
-@looks_for(EVALUATED_IN_TRAINING_MODE)
 def find_compared_modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find two passes of one input through a model, one in each mode and neither with
     gradients, whose outputs are compared.
@@ -54,7 +49,7 @@ def find_compared_modes(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         pair = [_find_owner(scene, fact, owners) for fact in op.inputs]
         known = sorted((c for c in pair if c is not None), key=lambda c: c.index)
-        if len(known) != 2 or not _are_alike(scene, *known):
+        if len(known) != 2 or not _is_repeated(scene, *known):
             continue
         first, second = known
         modes = [_is_training(scene, call) for call in (first, second)]
@@ -89,7 +84,9 @@ def _find_owner(
     return None
 
 
-def _are_alike(scene: RehearsalContext, first: ModuleCall, second: ModuleCall) -> bool:
+def _is_repeated(
+    scene: RehearsalContext, first: ModuleCall, second: ModuleCall
+) -> bool:
     """Return whether two calls are of one model with one input, without gradients and
     with no training between them.
     """
@@ -130,3 +127,46 @@ def _is_deliberate(scene: RehearsalContext, op: Op) -> bool:
     is_denied = any(isinstance(getattr(part, "op", None), ast.Not) for part in around)
     names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
     return is_denied or any(map(DELIBERATE.search, names))
+
+
+def describe_mode(scene: RehearsalContext, name: str) -> str:
+    """Return what training mode does to the layers that a model of a class calls."""
+    names = {
+        op.name.rpartition(".")[2]
+        for call in scene.program.trace.calls
+        if call.class_name == name
+        for op in scene.program.trace.ops[slice(*call.ops)]
+        if is_in_training_mode(scene, op)
+    }
+    if not names:  # inside a layer that is one call
+        return "its dropout or batch norm acts as in training"
+    parts = []
+    if names & DROPOUTS:
+        parts.append("its dropout is active")
+    if names - DROPOUTS:
+        parts.append("its batch norm statistics include this data")
+    return ", and ".join(parts)
+
+
+def is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
+    """Return whether a model is called by no other module."""
+    calls = scene.program.trace.calls
+    return call.parent is None or (
+        calls[call.parent].parent is None and not (calls[call.parent].path)
+    )
+
+
+def is_in_training_mode(scene: RehearsalContext, op: Op) -> bool:
+    """Return whether a layer of dropout drops elements in a call, or one of batch norm
+    goes on with its running statistics.
+    """
+    if scene.program.layer(op) is None:
+        return False  # a function of the program, which knows no mode
+    name, arguments = op.name.rpartition(".")[2], dict(op.arguments)
+    if arguments.get("training") is not True:
+        return False
+    if name == "batch_norm":
+        states = scene.program.states
+        paths = [states.get(fact.tensor, "") for fact in op.inputs]
+        return any(path.endswith("running_mean") for path in paths)
+    return name in DROPOUTS and bool(arguments.get("p"))

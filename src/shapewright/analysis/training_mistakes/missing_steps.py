@@ -48,6 +48,7 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
     span = scene.span((backward.file, backward.line), "backward")
     if any(optimizer.stepped is not None for optimizer in optimizers):
         return
+    yield from _report_exclusive_steps(scene)
     if not optimizers:
         for text, update in _find_uncalled_update(known):
             yield build_finding(
@@ -71,6 +72,22 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
         scene.find_uncalled("step")
         or (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
     )
+
+
+def _report_exclusive_steps(scene: RehearsalContext) -> Iterator[Finding]:
+    """Yield the steps of optimizers in whose place a scheduler has stepped."""
+    for met in scene.observations("scheduled-first"):
+        steps = find_exclusive_steps(scene, met.place)
+        if steps is not None:
+            text, scheduler, step = steps
+            yield build_finding(
+                NEVER_STEPPED,
+                f"`{text.written(step)}` is not called where `{met.name}` steps, so"
+                " that nothing changes the parameters: a scheduler sets the learning"
+                " rate only",
+                text.span(step),
+                (text.span(scheduler), "this is called in its place"),
+            )
 
 
 def find_exclusive_steps(

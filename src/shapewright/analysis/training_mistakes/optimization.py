@@ -22,11 +22,11 @@ from shapewright.analysis.training_mistakes.kept_weights import (
     find_states_of_objects,
 )
 from shapewright.analysis.training_mistakes.missing_steps import find_exclusive_steps
+from shapewright.analysis.training_mistakes.read_gradients import find_cleared_reads
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
-    NEVER_STEPPED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
     STATE_NOT_COPIED,
@@ -68,6 +68,7 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 @looks_for(GRADIENTS_CLEARED_UNUSED)
 def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
+    yield from find_cleared_reads(scene)
     is_stepped = any(optimizer.stepped for optimizer in scene.training.optimizers)
     if not is_stepped or not any(scene.observations("cleared-unused")):
         yield from find_lost_remainders(scene)
@@ -324,23 +325,13 @@ def _report_penalty(
     )
 
 
-@looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG, NEVER_STEPPED)
+@looks_for(SCHEDULER_ORDER, SCHEDULER_TOO_LONG)
 def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find schedulers that step before their optimizer or in its place, and schedules
-    that are too short.
+    """Find schedulers that step before their optimizer, and schedules that are too
+    short.
     """
     for met in scene.observations("scheduled-first"):
-        steps = find_exclusive_steps(scene, met.place)
-        if steps is not None:
-            text, scheduler, step = steps
-            yield build_finding(
-                NEVER_STEPPED,
-                f"`{text.written(step)}` is not called where `{met.name}` steps, so"
-                " that nothing changes the parameters: a scheduler sets the learning"
-                " rate only",
-                text.span(step),
-                (text.span(scheduler), "this is called in its place"),
-            )
+        if find_exclusive_steps(scene, met.place) is not None:
             continue
         yield build_finding(
             SCHEDULER_ORDER,

@@ -14,7 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import GRADIENTS_CLEARED_UNUSED, looks_for
+from shapewright.findings.codes import GRADIENTS_CLEARED_UNUSED
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
@@ -25,8 +25,6 @@ from shapewright.program.syntax_nodes import (
 )
 
 PARAMETERS = frozenset({"parameters", "named_parameters"})
-CHANGING = frozenset({"zero_", "detach_", "copy_", "add_", "mul_", "requires_grad_"})
-"""What an update or a clearing by hand calls of a gradient."""
 DEEPEST = 4
 """Functions that are followed, one calling another."""
 
@@ -40,7 +38,6 @@ class _Event:
     statement: ast.stmt
 
 
-@looks_for(GRADIENTS_CLEARED_UNUSED)
 def find_cleared_reads(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `p.grad.norm()` behind the `zero_grad()` of the only optimizer, with no
     backward pass between.
@@ -179,12 +176,12 @@ def _is_used(text: SourceText, gradient: ast.Attribute) -> bool:
     if not isinstance(around, ast.Attribute | ast.Call):
         return False
     if isinstance(around, ast.Attribute) and (
-        around.attr in CHANGING or isinstance(around.ctx, ast.Store)
+        around.attr.endswith("_") or isinstance(around.ctx, ast.Store)
     ):
         return False
     if isinstance(around, ast.Attribute) and around.attr == "data":
         outer = text.parent(around)
-        if isinstance(outer, ast.Attribute) and outer.attr in CHANGING:
+        if isinstance(outer, ast.Attribute) and outer.attr.endswith("_"):
             return False
     name = gradient.value.id
     for loop in text.outwards(gradient):

@@ -5,6 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.compared_modes import (
+    describe_mode,
+    find_compared_modes,
+    is_in_training_mode,
+    is_outermost,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -25,9 +31,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_line,
 )
-from shapewright.record.ops import ModuleCall, Op
 
-DROPOUTS = operators_with("drops_elements")
 LOSSES = operators_with("is_loss")
 WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 COMPARISONS = frozenset({"eq", "equal", "accuracy_score"})
@@ -60,6 +64,7 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
         )
     if not reported:
         yield from _find_measured_calls(scene)
+    yield from find_compared_modes(scene)
     for met in scene.observations("loaded-in-training"):
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
@@ -114,49 +119,6 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
                 place[0].span(uncalled or place[1]),
                 (call.span, "it is evaluated here"),
             )
-
-
-def describe_mode(scene: RehearsalContext, name: str) -> str:
-    """Return what training mode does to the layers that a model of a class calls."""
-    names = {
-        op.name.rpartition(".")[2]
-        for call in scene.program.trace.calls
-        if call.class_name == name
-        for op in scene.program.trace.ops[slice(*call.ops)]
-        if is_in_training_mode(scene, op)
-    }
-    if not names:  # inside a layer that is one call
-        return "its dropout or batch norm acts as in training"
-    parts = []
-    if names & DROPOUTS:
-        parts.append("its dropout is active")
-    if names - DROPOUTS:
-        parts.append("its batch norm statistics include this data")
-    return ", and ".join(parts)
-
-
-def is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
-    """Return whether a model is called by no other module."""
-    calls = scene.program.trace.calls
-    return call.parent is None or (
-        calls[call.parent].parent is None and not (calls[call.parent].path)
-    )
-
-
-def is_in_training_mode(scene: RehearsalContext, op: Op) -> bool:
-    """Return whether a layer of dropout drops elements in a call, or one of batch norm
-    goes on with its running statistics.
-    """
-    if scene.program.layer(op) is None:
-        return False  # a function of the program, which knows no mode
-    name, arguments = op.name.rpartition(".")[2], dict(op.arguments)
-    if arguments.get("training") is not True:
-        return False
-    if name == "batch_norm":
-        states = scene.program.states
-        paths = [states.get(fact.tensor, "") for fact in op.inputs]
-        return any(path.endswith("running_mean") for path in paths)
-    return name in DROPOUTS and bool(arguments.get("p"))
 
 
 def _is_measured(scene: RehearsalContext, text: SourceText, call: ast.Call) -> bool:

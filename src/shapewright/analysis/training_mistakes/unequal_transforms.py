@@ -204,7 +204,7 @@ def _find_plain_inference(text: SourceText) -> Iterator[Finding]:
         called = {get_called_name(n) for n in nodes if isinstance(n, ast.Call)}
         models = [name for name in called & parameters if MODEL.search(name)]
         is_scaled = any(map(_is_scaling, nodes))
-        made = [
+        tensors = [
             node
             for node in nodes
             if isinstance(node, ast.Assign)
@@ -216,14 +216,14 @@ def _find_plain_inference(text: SourceText) -> Iterator[Finding]:
         ]
         if not models or called & parameters != {*models}:
             continue
-        if not is_scaled or len(made) != 1:
+        if not is_scaled or len(tensors) != 1:
             continue
         name = text.written(normalizer.func)
         yield build_finding(
             UNEQUAL_TRANSFORMS,
             f"`{name}` normalizes the samples of the training, and `{function.name}`"
             f" leaves it out: {SCALE}",
-            text.span(made[0]),
+            text.span(tensors[0]),
             (text.span(normalizer), "the samples of the training are normalized here"),
         )
 
