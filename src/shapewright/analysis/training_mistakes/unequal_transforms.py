@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
 from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     collect_names,
@@ -185,7 +186,7 @@ INFERRING = re.compile(
 )
 """Names of functions that ask a trained model about a new sample."""
 MODEL = re.compile(r"model|net|classifier|clf", re.I)
-CONVERTING = frozenset({"tensor", "from_numpy", "as_tensor", "to_tensor", "ToTensor"})
+CONVERTING = operators_with("takes_program_data") | {"to_tensor", "ToTensor"}
 BRIGHTEST = 255
 
 
