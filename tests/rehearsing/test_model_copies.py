@@ -141,7 +141,33 @@ def test_weights_that_two_models_exchange_are_right(tmp_path: Path) -> None:
 def test_one_model_with_two_names_is_found(name: str, tmp_path: Path) -> None:
     ((code, fixes),) = _findings(tmp_path, *WRONG[name])
     assert code == "model-not-copied"
-    assert fixes == (WRONG[name][0] == "target = net")
+    assert fixes == 1
+
+
+BUILT = {
+    "itself, in evaluation": (
+        "target = net.eval()", COPY, "`copy.deepcopy(net).eval()`"
+    ),
+    "a shallow copy": (
+        "target = copy.copy(net)", COPY, "`copy.deepcopy(net)`"
+    ),
+    "two names at once": (
+        "net = target = Net()", COPY, "`target = copy.deepcopy(net)`"
+    ),
+    "loaded twice": (
+        "target = net.to('cpu')\ntarget.load_state_dict(net.state_dict())", COPY,
+        "`copy.deepcopy(net).to('cpu')`",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_copy_is_suggested_for_the_second_name(name: str, tmp_path: Path) -> None:
+    build, update, fix = BUILT[name]
+    pad = "\n".join("    " + line for line in update.strip().split("\n"))
+    report = rehearsed(tmp_path, SCRIPT.replace("BUILD", build).replace("UPDATE", pad))
+    (finding,) = report.findings
+    assert [each.message for each in finding.fixes] == [fix]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -67,8 +67,10 @@ RIGHT = {
     "the last of each": MASKED + "x = x[torch.arange(len(x)), lengths - 1]",
     "a mean": MASKED + "x = x.masked_fill(pad[..., None], 0).sum(1) / lengths[:, None]",
     "the first": MASKED + "x = x[:, 0]",
-    "a recurrent layer that reads padding":
-        "x = self.rnn(x)[0][:, -1]\nassert len(lengths) == len(x)",
+    "a recurrent layer that reads padding, and a mean":
+        "x = self.rnn(x)[0]\nx = x[:, -1] + x.mean(1)\nassert len(lengths) == len(x)",
+    "a decoder that goes on from its state":
+        "_, h = self.rnn(x)\nx = self.rnn(x[:, :1], h)[0][:, 0] * len(lengths)",
     "a token at the end":
         "x = torch.cat([x, self.token.expand(len(x), -1, -1)], dim=1)\n"
         "pad = torch.cat([pad, torch.zeros(len(x), 1, dtype=torch.bool)], dim=1)\n"
@@ -120,6 +122,56 @@ UNREAD = {
 def test_lengths_that_nobody_reads_are_told(tmp_path: Path, name: str) -> None:
     body, edit = UNREAD[name]
     assert find(tmp_path, body) == [("padded-last-step", edit)]
+
+
+READ = {
+    "the last step, in a function without lengths": (
+        "y, _ = self.rnn(x)\nx = y[:, -1]",
+        "`y[torch.arange(y.size(0)), (ids != 0).sum(1) - 1]`",
+    ),
+    "the last state": (
+        "_, h = self.rnn(x)\nx = h[-1]",
+        "`pack_padded_sequence(x, (ids != 0).sum(1), batch_first=True,"
+        " enforce_sorted=False)`",
+    ),
+    "the state without its first dim": (
+        "_, h = self.rnn(x)\nx = h.squeeze(0)",
+        "`pack_padded_sequence(x, (ids != 0).sum(1), batch_first=True,"
+        " enforce_sorted=False)`",
+    ),
+    "a step of a call": ("x = self.rnn(x)[0][:, -1]", ""),
+}
+NOT_READ = {
+    "no declared padding": "y, _ = self.rnn(self.plain(ids))\nx = y[:, -1]",
+    "steps of each": "y, _ = self.rnn(x)\nx = y[torch.arange(len(y)), 3]",
+    "all steps": "y, _ = self.rnn(x)\nx = y[:, -1] + y.amax(1)",
+    "turned first": "y, _ = self.rnn(x.flip(1))\nx = y[:, -1]",
+}
+
+
+def _without_lengths(body: str) -> str:
+    """The script whose model gets ids only."""
+    text = SCRIPT.replace("forward(self, ids, lengths)", "forward(self, ids)")
+    text = text.replace("model(ids, lengths)", "model(ids)").replace("{side}", "")
+    text = text.replace(
+        "        self.rnn", "        self.plain = nn.Embedding(30, 8)\n        self.rnn"
+    )
+    return text.replace("{body}", indent(body, " " * 8)).replace("COUNT", "4 + i % 9")
+
+
+@pytest.mark.parametrize("name", READ)
+def test_padding_that_is_declared_and_read_is_told(tmp_path: Path, name: str) -> None:
+    body, edit = READ[name]
+    report = rehearsed(tmp_path, _without_lengths(body))
+    (finding,) = (f for f in report.findings if f.code != "no-gradient")
+    assert finding.code == "padded-last-step"
+    assert [fix.message for fix in finding.fixes[:1]] == [edit] * bool(edit)
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_padding_that_may_be_meant_is_quiet(tmp_path: Path, name: str) -> None:
+    report = rehearsed(tmp_path, _without_lengths(NOT_READ[name]))
+    assert "padded-last-step" not in [finding.code for finding in report.findings]
 
 
 def test_lengths_that_are_read_and_equal_ones_are_quiet(tmp_path: Path) -> None:

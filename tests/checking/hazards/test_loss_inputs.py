@@ -98,3 +98,56 @@ def test_the_logarithm_is_tried(line: str, edit: str, tmp_path: Path) -> None:
     assert finding.code == "loss-input"
     assert finding.fixes[0].message == edit
     assert finding.fixes[0].checked
+
+
+MIXED = """\
+x, target:
+labels = target.argmax(1)
+rows = torch.arange(8, device=x.device) % 5
+hot = F.one_hot(rows, 5).float()
+near = self.fc(x) @ self.keys.weight.t()
+return {loss}
+"""
+KEYS = "self.fc = nn.Linear(8, 5)\nself.keys = nn.Embedding(8, 5)"
+PROBABILITIES = {
+    "of one-hot labels": "F.cross_entropy(near.softmax(1) @ hot, labels)",
+    "of one-hot labels, by a function": (
+        "F.cross_entropy(torch.mm(F.softmax(near, dim=-1), hot.to(x.device)), labels)"
+    ),
+    "of rows of an identity": (
+        "F.cross_entropy(near.softmax(-1) @ torch.eye(5, device=x.device)[rows],"
+        " labels)"
+    ),
+    "a mean of several": (
+        "F.cross_entropy(torch.stack([near.softmax(1), (near / 2).softmax(1)]).mean(0),"
+        " labels)"
+    ),
+    "for the other loss": "F.nll_loss(near.softmax(1) @ hot, labels)",
+}
+SCORES = {
+    "scores of one-hot labels": "F.cross_entropy(near @ hot, labels)",
+    "logarithms": "F.nll_loss((near.softmax(1) @ hot + 1e-8).log(), labels)",
+    "learned values": "F.cross_entropy(near.softmax(1) @ self.keys.weight, labels)",
+    "a temperature": "F.cross_entropy(10 * (near.softmax(1) @ hot), labels)",
+    "a mean of scores": (
+        "F.cross_entropy(torch.stack([near, near / 2]).mean(0), labels)"
+    ),
+    "what a binary loss expects": (
+        "F.binary_cross_entropy(near.softmax(1) @ hot, target)"
+    ),
+    "another dim": "F.cross_entropy(near.softmax(0) @ hot, labels)",
+}
+
+
+@pytest.mark.parametrize("name", PROBABILITIES)
+def test_mixed_probabilities_are_no_logits(name: str, tmp_path: Path) -> None:
+    text = MIXED.format(loss=PROBABILITIES[name])
+    codes = [each.partition(":")[0] for each in warned(
+        tmp_path, program(KEYS, text, INPUTS))]  # fmt: skip
+    assert codes == ["loss-input"]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_mixed_scores_are_quiet(name: str, tmp_path: Path) -> None:
+    text = MIXED.format(loss=SCORES[name])
+    assert "loss-input" not in str(warned(tmp_path, program(KEYS, text, INPUTS)))

@@ -41,6 +41,19 @@ TRUE = {
         scores = q @ k.transpose(2, 3)
         scores = torch.where(keep, scores, torch.full_like(scores, -1e9))  # here
         return scores.softmax(-1) @ v""",
+    "padding along the queries, by a pattern": f"""ids:{HEADS}
+        from einops import rearrange
+        pad = rearrange(ids == 0, "b i -> b 1 i 1")
+        scores = (q @ k.transpose(2, 3)).masked_fill(pad, -1e9)  # here
+        return scores.softmax(-1) @ v""",
+    "padding along the queries, by a view": f"""ids:{HEADS}
+        pad = (ids == 0).view(B, 1, T, 1)
+        scores = (q @ k.transpose(2, 3)).masked_fill(pad, -1e9)  # here
+        return scores.softmax(-1) @ v""",
+    "padding along the queries, behind all dims": f"""ids:{HEADS}
+        pad = (ids == 0).unsqueeze(1)[..., None]
+        scores = (q @ k.transpose(2, 3)).masked_fill(pad, -1e9)  # here
+        return scores.softmax(-1) @ v""",
     "the past is hidden from a layer": """ids:
         hidden = torch.ones(7, 7, device=ids.device).tril().bool()
         x = self.emb(ids)
@@ -119,7 +132,17 @@ TURNED = {
     "padding along the queries": "`(ids == 0)[:, None, None, :]`",
     "padding along the queries, then scaled": "`(ids != 0).unsqueeze(1).unsqueeze(2)`",
     "padding along the queries of the fused call": "`(ids != 0)[:, None, None, :]`",
+    "padding along the queries, by a pattern": '`"b i -> b 1 1 i"`',
+    "padding along the queries, by a view": "`view(B, 1, 1, T)`",
+    "padding along the queries, behind all dims": (
+        "`(ids == 0).unsqueeze(1)[..., None, :]`"
+    ),
 }
+WRITTEN = {
+    '`"b i -> b 1 1 i"`': 'rearrange(ids == 0, "b i',
+    "`view(B, 1, 1, T)`": ".view(B, 1, T, 1)",
+}
+"""What stands at the place of an edit, if it begins with other words."""
 
 
 @pytest.mark.parametrize("name", TURNED)
@@ -128,4 +151,6 @@ def test_the_mask_is_turned_where_it_gets_its_dims(tmp_path: Path, name: str) ->
     (finding,) = found(tmp_path, program(EMBED, body, IDS))
     assert [each.message for each in finding.fixes] == [fix]
     line = finding.related[-1].span.line
-    assert fix[1:11] in program(EMBED, body, IDS).splitlines()[line - 1]
+    assert (
+        WRITTEN.get(fix, fix[1:11]) in program(EMBED, body, IDS).splitlines()[line - 1]
+    )

@@ -260,13 +260,51 @@ def _suggest_turned_mask(program: Program, span: Span | None) -> Iterator[Fix]:
             shown = f"{owner}[{new}]" if is_plain else f"({owner})[{new}]"
             edit = Edit(text.span(node.slice), new)
             yield Fix("fits", f"`{join_lines(shown)}`", (edit,))
+        elif items == ["...", "None"]:
+            edit = Edit(text.span(node.slice), "..., None, :")
+            yield Fix("fits", f"`{text.written(node.value)}[..., None, :]`", (edit,))
     elif isinstance(node, ast.Call) and get_called_name(node) == "unsqueeze":
-        dim = node.args[-1] if node.args else None
+        dims = [*node.args[-1:], *(k.value for k in node.keywords if k.arg == "dim")]
+        dim = dims[-1] if dims else None
         places = {str(last): str(last - 1), "-1": "-2"}
         new = places.get(text.written(dim), "") if dim is not None else ""
         if new and dim is not None:
             shown = text.written(node)[: -len(text.written(dim)) - 1] + f"{new})"
             yield Fix("fits", f"`{join_lines(shown)}`", (Edit(text.span(dim), new),))
+    elif isinstance(node, ast.Call):
+        yield from _suggest_turned_end(text, node)
+
+
+def _suggest_turned_end(text: SourceText, node: ast.Call) -> Iterator[Fix]:
+    """Suggest a 1 before the keys for one behind them: `"b j -> b 1 1 j"` for
+    `"b i -> b 1 i 1"`, `view(b, 1, 1, n)` for `view(b, 1, n, 1)`.
+    """
+    name = get_called_name(node)
+    if name in ("rearrange", "repeat"):
+        for part in node.args[1:2]:
+            pattern = part.value if isinstance(part, ast.Constant) else None
+            before, arrow, after = str(pattern).partition("->")
+            words = after.split()
+            if (
+                arrow
+                and words[-1:] == ["1"]
+                and words[-2:-1]
+                and words[-2].isidentifier()
+            ):
+                ends = " ".join([*words[:-2], "1", words[-2]])
+                quote = text.written(part)[0]
+                new = f"{quote}{before.rstrip()} -> {ends}{quote}"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
+    elif name in ("view", "reshape"):
+        sizes = node.args
+        if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+            sizes = sizes[0].elts
+        if len(sizes) > 2 and text.written(sizes[-1]) == "1":
+            keys = text.written(sizes[-2])
+            edits = Edit(text.span(sizes[-2]), "1"), Edit(text.span(sizes[-1]), keys)
+            written = [text.written(size) for size in sizes[:-2]]
+            shown = ", ".join([*written, "1", keys])
+            yield Fix("fits", f"`{name}({join_lines(shown)})`", edits)
 
 
 def suggest_mask_changes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
@@ -34,6 +35,7 @@ def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
     beyond the n classes.
     """
     yield from _find_counted_padding(scene)
+    yield from _find_ignored_class(scene)
     ignoring = _find_ignoring_loss(scene)
     seen: set[object] = set()
     for call in scene.calls if ignoring is not None else ():
@@ -101,6 +103,60 @@ def _find_counted_padding(scene: HazardContext) -> Iterator[Finding]:
             (padding, "the labels are padded here"),
             (losses[label], f"`ignore_index={label}` is here"),
         )
+
+
+LEFT_OUT = re.compile(
+    r"pad(?!ding\s*=)|void|unlabel|background|unknown|invalid|missing|blank|special",
+    re.I,
+)
+"""What a program calls a label that is to be ignored."""
+
+
+def _find_ignored_class(scene: HazardContext) -> Iterator[Finding]:
+    """Find a loss that ignores one of its classes, which a count of all labels takes
+    for a class like the others, in a program that names nothing to be left out.
+    """
+    if any(LEFT_OUT.search(text.text) for text in scene.program.own_texts()):
+        return
+    counts = [
+        call.op
+        for call in scene.calls
+        if call.name in ("==", "eq")
+        and len(call.op.inputs) == 2
+        and all(fact.dtype.startswith("int") for fact in call.op.inputs)
+    ]
+    seen: set[object] = set()
+    for call in scene.calls if counts else ():
+        op, label = call.op, dict(call.op.arguments).get("ignore_index")
+        if call.name not in CLASS_LOSSES or len(op.inputs) < 2 or op.span in seen:
+            continue
+        shapes = [fact.shape for fact in op.inputs[:2]]
+        if type(label) is not int or len(shapes[0]) < 3 or len(shapes[1]) < 2:
+            continue
+        if not 0 <= label < shapes[0][1] or _is_left_out(scene, op, label):
+            continue
+        counted = next(
+            (
+                other
+                for other in counts
+                if other.inputs[0].shape == other.inputs[1].shape
+                and other.inputs[0].shape[1:] == shapes[1][1:]
+                and _is_counted_whole(scene, other)
+                and not _is_left_out(scene, other, label)
+            ),
+            None,
+        )
+        if counted is None or op.span is None:
+            continue
+        seen.add(op.span)
+        message = (
+            f"label {label}, one of the {shapes[0][1]} classes, is ignored by this loss"
+            " and counted like the others elsewhere: no prediction of it is trained"
+        )
+        yield scene.finding(
+            IGNORED_LABELS_COUNTED, op, message,
+            (counted, "it counts here"),
+        )  # fmt: skip
 
 
 def _find_padding(

@@ -14,8 +14,10 @@ from shapewright.analysis.hazards.distribution_inputs import (
 from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
 from shapewright.analysis.hazards.overlap_losses import find_overlaps_of_logits
 from shapewright.analysis.hazards.value_makers import (
+    ACTIVATIONS,
     FARTHEST,
     LINEAR,
+    find_mixed_probabilities,
     find_value_maker,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -26,8 +28,6 @@ from shapewright.record.ops import Fact, Op
 
 EXPECTED = values_of("expects_input")
 """What a loss expects: logits, probabilities or log-probabilities."""
-ACTIVATIONS = values_of("gives_values")
-"""What an activation returns, in the same words."""
 HALVED = frozenset({"probabilities", "log-probabilities"})
 """What a sigmoid makes of numbers of which none is negative: one half and more."""
 DIVISIONS = operators_with("divides_elements")
@@ -64,6 +64,8 @@ def _iter_loss_inputs(scene: HazardContext) -> Iterator[_LossInput]:
             continue
         if expected == "log-probabilities":
             maker = _strip_epsilon(scene, maker)
+        mixed = find_mixed_probabilities(scene, maker)
+        maker = mixed or maker
         kind = ACTIVATIONS.get(maker.name)
         if kind is None and maker.name in LINEAR:
             kind = "logits"

@@ -10,8 +10,10 @@ from shapewright.analysis.hazards.causal_masks import FILLS, HIDES
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
 from shapewright.analysis.hazards.mask_fills import PRODUCTS
 from shapewright.analysis.hazards.padded_rows import PaddedRows, find_padded_rows
+from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.analysis.provenance.layer_axes import is_sequence_first
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import PADDED_LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
@@ -35,6 +37,7 @@ class _History:
     masked: Op | None = None
     unpacked: Op | None = None
     reads_padding: bool = False
+    embedding: Op | None = None
     names: set[str] = field(default_factory=set)
 
     @property
@@ -101,6 +104,8 @@ def _find_unread_lengths(scene: HazardContext) -> Iterator[Finding]:
             continue
         where = scene.program.call_at(op.span)
         name = find_unread_lengths(*where) if where is not None else ""
+        if not name and where is not None:
+            yield from _find_read_padding(scene, call, seen)
         if not name or not _is_last_state_read(scene, op):
             continue
         histories = (read_history(scene, call, time) for time in (1, 0))
@@ -118,6 +123,64 @@ def _find_unread_lengths(scene: HazardContext) -> Iterator[Finding]:
             PADDED_LAST_STEP, op, message,
             (history.padding, "the shorter ones are filled up behind their end here"),
         )  # fmt: skip
+
+
+def _find_read_padding(
+    scene: HazardContext, layer: OperatorCall, seen: set[object]
+) -> Iterator[Finding]:
+    """Find the last step, or the last state, of a recurrent layer of one direction that
+    has read the padding which its embedding declares as such.
+    """
+    op, time_first = layer.op, is_sequence_first(layer)
+    if layer.given(7, "bidirectional") or time_first is None:
+        return
+    time = 0 if time_first else 1
+    users = scene.users.get(op.outputs[0].tensor, ())
+    steps = [u for u in users if _get_last_step(u) == time and u.op.span is not None]
+    is_state = not users and _is_state_scored(scene, op)
+    if (not steps and not is_state) or any(user not in steps for user in users):
+        return
+    history = read_history(scene, layer, time)
+    rows, embedding = history.rows, history.embedding
+    if rows is None or history.padding is None or embedding is None:
+        return
+    arguments = dict(embedding.arguments)
+    declared = arguments.get("padding_idx", arguments.get("2"))
+    is_kept = history.unpacked is None and not history.names & TURNS
+    if type(declared) is not int or declared != rows.value or not is_kept:
+        return
+    place = steps[0].op if steps else op
+    if place.span in seen:
+        return
+    seen.add(place.span)
+    count = sum(length < max(rows.lengths) for length in rows.lengths)
+    kind = layer.name.upper()
+    step = f"the last step of {scene.names(place)[0].rsplit(' (', 1)[0]}"
+    message = (
+        f"{step if steps else 'the last state'} comes after the padding of {count} of"
+        f" {len(rows.lengths)} sequences, which the {kind} reads behind their ends"
+    )
+    yield scene.finding(
+        PADDED_LAST_STEP, place, message,
+        (history.padding, "the shorter ones are filled up behind their end here"),
+        (embedding, f"id {declared} is declared as padding"),
+    )  # fmt: skip
+
+
+def _is_state_scored(scene: HazardContext, op: Op) -> bool:
+    """Return whether the last states of a recurrent layer are read, and no recurrent
+    layer goes on from them: a decoder, or the next part of a text.
+    """
+    waiting, names = [fact.tensor for fact in op.outputs[1:]], set[str]()
+    for _ in range(MOST):
+        if not waiting:
+            break
+        for user in scene.users.get(waiting.pop(0), ()):
+            names.add(user.name)
+            if user.name in PASSING:
+                waiting += [fact.tensor for fact in user.op.outputs]
+    cells = any(name.endswith("_cell") for name in names)
+    return bool(names) and not names & RECURRENT and not cells
 
 
 def find_unread_lengths(text: SourceText, call: ast.Call) -> str:
@@ -192,6 +255,8 @@ def read_history(scene: HazardContext, call: OperatorCall, time: int) -> _Histor
             if _is_padded_behind(op, rows, steps, samples):
                 history.padding, history.rows = op, rows
             continue
+        if name == "embedding":
+            history.embedding = op
         if name == "_pad_packed_sequence":
             history.unpacked = op
         elif name in TURNS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver
@@ -34,17 +35,17 @@ VALUES |= {"float", "int", "len"}
 
 
 def find_keepers(
-    scene: RehearsalContext, loop: Place
+    program: Program, loop: Place
 ) -> Iterator[tuple[str, SourceText, ast.stmt]]:
     """Yield what a loop keeps of tensors with a graph: as it is written, and where.
 
     Example: `loss` of ``total += loss``, where a call that makes `loss` in the loop has
     a result that requires gradients.
     """
-    text = scene.program.text(loop[0])
+    text = program.text(loop[0])
     if text is None:
         return
-    lines = _list_graph_lines(scene, loop[0])
+    lines = _list_graph_lines(program, loop[0])
     for node in text.near(loop[1]):
         if not isinstance(node, LOOPS) or node.lineno != loop[1]:
             continue
@@ -73,7 +74,7 @@ def find_called_keepers(
              if isinstance(node, LOOPS)]  # fmt: skip
     if text is None or not loops:
         return
-    lines = _list_graph_lines(scene, loop[0])
+    lines = _list_graph_lines(scene.program, loop[0])
     passed: list[tuple[str, SourceText, ast.stmt]] = []
     for function in _list_called(text, loops[0]):
         names = _list_names(function, lines)
@@ -196,11 +197,11 @@ def _list_hooks(text: SourceText) -> list[ast.FunctionDef]:
     return [part for part in functions if isinstance(part, ast.FunctionDef)]
 
 
-def _list_graph_lines(scene: RehearsalContext, file: str) -> set[int]:
+def _list_graph_lines(program: Program, file: str) -> set[int]:
     """Return the lines of a file at which calls have results that require gradients."""
     return {
         frame.span.line
-        for op in scene.program.trace.ops
+        for op in program.trace.ops
         if any(fact.requires_grad for fact in op.outputs)
         for frame in op.frames
         if frame.span.file == file

@@ -85,7 +85,7 @@ def _find_listed(scene: RehearsalContext) -> Iterator[Finding]:
     reported = {seen.other for seen in scene.observations("graph-kept")}
     for met in scene.observations("graphs-listed"):
         keepers = [
-            *find_keepers(scene, met.place),
+            *find_keepers(scene.program, met.place),
             *find_called_keepers(scene, met.place),
         ]
         for name, text, statement in keepers:
@@ -121,7 +121,7 @@ def _find_growing(scene: RehearsalContext, seen: set[Place]) -> Iterator[Finding
         is_full = growth.full_at is not None or growth.full_from is not None
         if loop in met or not is_full:
             continue
-        for name, text, statement in find_keepers(scene, loop):
+        for name, text, statement in find_keepers(scene.program, loop):
             if is_differentiated(text, statement):
                 continue
             yield _report_keeper(scene, loop, name, text.span(statement))

@@ -15,7 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import NEVER_STEPPED, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -24,7 +24,7 @@ from shapewright.program.syntax_nodes import (
     iter_assignments,
     list_arguments,
 )
-from shapewright.record.report import Moment, Optimized
+from shapewright.record.report import Moment, Optimized, Place
 
 SCHEDULES = ("sched", "lr_", "env", "scaler", "self", "warmup")
 """Parts of names of what has a `step` that is no optimizer's."""
@@ -49,7 +49,9 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
     span = scene.span((backward.file, backward.line), "backward")
     yield from find_exchanged_steps(scene)
     if any(optimizer.stepped is not None for optimizer in optimizers):
+        yield from _find_idle_schedulers(scene)
         return
+    yield from _report_exclusive_steps(scene)
     if not optimizers:
         for text, update in _find_uncalled_update(known):
             yield build_finding(
@@ -135,15 +137,67 @@ def _find_step_behind(
     return next((s for s in steps if (s.lineno, s.col_offset) > start), None)
 
 
+def _report_exclusive_steps(scene: RehearsalContext) -> Iterator[Finding]:
+    """Yield the steps of optimizers in whose place a scheduler has stepped."""
+    for met in scene.observations("scheduled-first"):
+        steps = find_exclusive_steps(scene, met.place)
+        if steps is not None:
+            text, scheduler, step = steps
+            yield build_finding(
+                NEVER_STEPPED,
+                f"`{text.written(step)}` is not called where `{met.name}` steps, so"
+                " that nothing changes the parameters: a scheduler sets the learning"
+                " rate only",
+                text.span(step),
+                (text.span(scheduler), "this is called in its place"),
+            )
+
+
+def find_exclusive_steps(
+    scene: RehearsalContext, place: Place
+) -> tuple[SourceText, ast.Call, ast.Call] | None:
+    """Return the text, the step of a scheduler at a place and that of an optimizer,
+    where one of the two is the `else` of the other under a condition on the scheduler,
+    and no optimizer has stepped.
+    """
+    text = scene.program.text(place[0])
+    if text is None or any(built.stepped for built in scene.training.optimizers):
+        return None
+    for call in text.near(place[1]):
+        owner = get_receiver(call) if isinstance(call, ast.Call) else None
+        if owner is None or get_called_name(call) != "step":
+            continue
+        branch = text.around(call, ast.If)
+        if not isinstance(branch, ast.If) or not isinstance(call, ast.Call):
+            continue
+        test = text.written(branch.test)
+        if get_last_name(owner) not in test and "sched" not in test.lower():
+            continue
+        blocks = [branch.body, branch.orelse]
+        if text.statement_of(call) not in branch.body:
+            blocks.reverse()
+        for other in [part for s in blocks[1] for part in ast.walk(s)]:
+            stepping = get_receiver(other) if isinstance(other, ast.Call) else None
+            if stepping is None or get_called_name(other) != "step":
+                continue
+            words = text.written(stepping).lower()
+            if isinstance(other, ast.Call) and not any(
+                w in words for w in NO_OPTIMIZERS
+            ):
+                return text, call, other
+    return None
+
+
+NO_OPTIMIZERS = ("sched", "env", "scaler", "warmup")
+"""Parts of names of what has a `step` and is no optimizer."""
+
+
 SCHEDULER = re.compile(r"\w*LR|ReduceLROnPlateau|CosineAnnealingWarmRestarts")
 """Names of torch's schedulers of a learning rate."""
 
 
-@looks_for(NEVER_STEPPED)
-def find_idle_schedulers(scene: RehearsalContext) -> Iterator[Finding]:
+def _find_idle_schedulers(scene: RehearsalContext) -> Iterator[Finding]:
     """Find schedulers that a program builds and never names again."""
-    if not any(built.stepped is not None for built in scene.training.optimizers):
-        return
     texts = list(scene.program.own_texts())
     for text in texts:
         for target, value in iter_assignments(text.tree):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
 from shapewright.findings.codes import MODEL_NOT_COPIED, looks_for
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -40,8 +41,22 @@ SHALLOW = frozenset({"copy.copy", "copy"})
 @looks_for(MODEL_NOT_COPIED)
 def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
     """Find states that a model loads from itself, and averages of a model with
-    itself.
+    itself: once for each second name.
     """
+    findings: dict[object, Finding] = {}
+    for finding in _iter_own_updates(scene):
+        first = findings.get(finding.message)
+        if first is None or first.file != finding.file:
+            findings[finding.message if first is None else len(findings)] = finding
+        elif finding.span is not None and finding.span != first.span:
+            more = Related(finding.span, "this changes nothing either")
+            related = (*first.related, more)
+            findings[finding.message] = replace(first, related=related)
+    yield from findings.values()
+
+
+def _iter_own_updates(scene: RehearsalContext) -> Iterator[Finding]:
+    """Yield each update of a model with its own weights."""
     for met in scene.observations("own-state"):
         text = scene.program.text(met.place[0])
         for node in text.near(met.place[1]) if text is not None else ():
@@ -104,7 +119,7 @@ def _find_origin(
                 return node, second
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
-        value = _get_model(node.value)
+        value = get_model(node.value)
         value = value if isinstance(value, ast.Call) else node.value
         is_copy = get_called_name(value) == "deepcopy" and len(value.args) == 1
         if is_copy and name in map(ast.unparse, node.targets):
@@ -130,7 +145,7 @@ def _report_one_model(
         for value in find_defining(text, name):
             if isinstance(value, ast.IfExp) or text.around(value, ast.If) is not None:
                 return
-            if get_dotted_name(_get_model(value)):
+            if get_dotted_name(get_model(value)):
                 aliases.append(text.statement_of(value))
     aliases += [
         statement
@@ -153,7 +168,7 @@ def _report_one_model(
     )
 
 
-def _get_model(value: ast.expr) -> ast.expr:
+def get_model(value: ast.expr) -> ast.expr:
     """Return `model` of `model.to(device).eval()`."""
     while isinstance(value, ast.Call):
         if ast.unparse(value.func) in SHALLOW and len(value.args) == 1:

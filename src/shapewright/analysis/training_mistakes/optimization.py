@@ -21,7 +21,11 @@ from shapewright.analysis.training_mistakes.kept_weights import (
     find_kept_weights,
     find_states_of_objects,
 )
-from shapewright.analysis.training_mistakes.missing_steps import find_exchanged_steps
+from shapewright.analysis.training_mistakes.missing_steps import (
+    find_exchanged_steps,
+    find_exclusive_steps,
+)
+from shapewright.analysis.training_mistakes.read_gradients import find_cleared_reads
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
@@ -71,6 +75,7 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
     if any(find_exchanged_steps(scene)):
         return  # told by itself
+    yield from find_cleared_reads(scene)
     is_stepped = any(optimizer.stepped for optimizer in scene.training.optimizers)
     if not is_stepped or not any(scene.observations("cleared-unused")):
         yield from find_lost_remainders(scene)
@@ -333,6 +338,8 @@ def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
     short.
     """
     for met in scene.observations("scheduled-first"):
+        if find_exclusive_steps(scene, met.place) is not None:
+            continue
         yield build_finding(
             SCHEDULER_ORDER,
             f"`{met.name}` steps before its optimizer: the first learning rate is "

@@ -117,7 +117,7 @@ def _list_keepers(
     scene: RehearsalContext, loop: Place
 ) -> list[tuple[Span | None, str]]:
     """Return the first statement of a loop that keeps a graph, with what it keeps."""
-    for name, text, statement in find_keepers(scene, loop):
+    for name, text, statement in find_keepers(scene.program, loop):
         words = f"`{name}` is kept here with its graph, once for each turn"
         if is_differentiated(text, statement):
             words += "; a backward pass in each turn would free it"

@@ -5,6 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.compared_modes import (
+    describe_mode,
+    find_compared_modes,
+    is_in_training_mode,
+    is_outermost,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -25,9 +31,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_line,
 )
-from shapewright.record.ops import ModuleCall, Op
 
-DROPOUTS = operators_with("drops_elements")
 LOSSES = operators_with("is_loss")
 WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 COMPARISONS = frozenset({"eq", "equal", "accuracy_score"})
@@ -55,16 +59,17 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is evaluated in training mode: "
-            f"{_describe_mode(scene, met.name)}",
+            f"{describe_mode(scene, met.name)}",
             scene.span(met.place),
         )
     if not reported:
         yield from _find_measured_calls(scene)
+    yield from find_compared_modes(scene)
     for met in scene.observations("loaded-in-training"):
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,
             f"`{met.name}` is loaded and used in training mode: "
-            f"{_describe_mode(scene, met.name)}",
+            f"{describe_mode(scene, met.name)}",
             scene.span(met.place),
             (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
         )
@@ -76,7 +81,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
 
     This is for programs without a loader: what they evaluate on is seen by its name.
     """
-    calls = [call for call in scene.program.trace.calls if _is_outermost(scene, call)]
+    calls = [call for call in scene.program.trace.calls if is_outermost(scene, call)]
     learning = {
         call.path
         for call in calls
@@ -93,7 +98,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         if any(fact.requires_grad for op in ops for fact in op.outputs):
             continue
-        if not any(_is_in_training_mode(scene, op) for op in ops):
+        if not any(is_in_training_mode(scene, op) for op in ops):
             continue
         seen.add(call.span)
         place = scene.program.call_at(call.span)
@@ -102,7 +107,7 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
             scope = text.around(node, *FUNCTIONS, ast.Module)
             is_shown = is_notebook(text.file)  # the last value of a cell
             uncalled = None if is_shown else find_uncalled(scope, "eval")
-            words = _describe_mode(scene, call.class_name)
+            words = describe_mode(scene, call.class_name)
             if uncalled is not None and uncalled.lineno > node.lineno:
                 uncalled = None
             if uncalled is not None:
@@ -114,49 +119,6 @@ def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:
                 place[0].span(uncalled or place[1]),
                 (call.span, "it is evaluated here"),
             )
-
-
-def _describe_mode(scene: RehearsalContext, name: str) -> str:
-    """Return what training mode does to the layers that a model of a class calls."""
-    names = {
-        op.name.rpartition(".")[2]
-        for call in scene.program.trace.calls
-        if call.class_name == name
-        for op in scene.program.trace.ops[slice(*call.ops)]
-        if _is_in_training_mode(scene, op)
-    }
-    if not names:  # inside a layer that is one call
-        return "its dropout or batch norm acts as in training"
-    parts = []
-    if names & DROPOUTS:
-        parts.append("its dropout is active")
-    if names - DROPOUTS:
-        parts.append("its batch norm statistics include this data")
-    return ", and ".join(parts)
-
-
-def _is_outermost(scene: RehearsalContext, call: ModuleCall) -> bool:
-    """Return whether a model is called by no other module."""
-    calls = scene.program.trace.calls
-    return call.parent is None or (
-        calls[call.parent].parent is None and not (calls[call.parent].path)
-    )
-
-
-def _is_in_training_mode(scene: RehearsalContext, op: Op) -> bool:
-    """Return whether a layer of dropout drops elements in a call, or one of batch norm
-    goes on with its running statistics.
-    """
-    if scene.program.layer(op) is None:
-        return False  # a function of the program, which knows no mode
-    name, arguments = op.name.rpartition(".")[2], dict(op.arguments)
-    if arguments.get("training") is not True:
-        return False
-    if name == "batch_norm":
-        states = scene.program.states
-        paths = [states.get(fact.tensor, "") for fact in op.inputs]
-        return any(path.endswith("running_mean") for path in paths)
-    return name in DROPOUTS and bool(arguments.get("p"))
 
 
 def _is_measured(scene: RehearsalContext, text: SourceText, call: ast.Call) -> bool:

@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
 from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     collect_names,
@@ -39,6 +40,7 @@ def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
         yield from _compare_transforms(text, dict(_iter_composed(text)))
         yield from _compare_transforms(text, dict(_iter_functions(text)))
         yield from _find_training_items(text)
+        yield from _find_plain_inference(text)
 
 
 def _compare_transforms(
@@ -177,3 +179,78 @@ def _find_training_items(text: SourceText) -> Iterator[Finding]:
                         text.span(statement),
                         (text.span(node.test), "only then"),
                     )
+
+
+INFERRING = re.compile(
+    r"(^|_)(infer\w*|predict\w*|classify|recogni[sz]e|demo)(_|$)", re.I
+)
+"""Names of functions that ask a trained model about a new sample."""
+MODEL = re.compile(r"model|net|classifier|clf", re.I)
+CONVERTING = operators_with("takes_program_data") | {"to_tensor", "ToTensor"}
+BRIGHTEST = 255
+
+
+def _find_plain_inference(text: SourceText) -> Iterator[Finding]:
+    """Yield where a function asks a model about an image that it scales as the items of
+    a data set are scaled, and leaves out what normalizes these.
+    """
+    normalizer = next(_iter_item_normalizers(text), None)
+    for _, function in text.functions() if normalizer is not None else ():
+        if not isinstance(function, ast.FunctionDef) or normalizer is None:
+            continue
+        if not INFERRING.search(function.name) or _is_normalizing(text, function):
+            continue
+        parameters = {argument.arg for argument in function.args.args}
+        nodes = list(ast.walk(function))
+        called = {get_called_name(n) for n in nodes if isinstance(n, ast.Call)}
+        models = [name for name in called & parameters if MODEL.search(name)]
+        is_scaled = any(map(_is_scaling, nodes))
+        tensors = [
+            node
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and any(
+                isinstance(part, ast.Call) and get_called_name(part) in CONVERTING
+                for part in ast.walk(node.value)
+            )
+        ]
+        if not models or called & parameters != {*models}:
+            continue
+        if not is_scaled or len(tensors) != 1:
+            continue
+        name = text.written(normalizer.func)
+        yield build_finding(
+            UNEQUAL_TRANSFORMS,
+            f"`{name}` normalizes the samples of the training, and `{function.name}`"
+            f" leaves it out: {SCALE}",
+            text.span(tensors[0]),
+            (text.span(normalizer), "the samples of the training are normalized here"),
+        )
+
+
+def _iter_item_normalizers(text: SourceText) -> Iterator[ast.Call]:
+    """Yield the calls that normalize the items of a data set which are scaled before:
+    of an object of the file that is a `Normalize`.
+    """
+    known = {
+        target.id
+        for node in (text.tree.body if text.tree is not None else ())
+        if isinstance(node, ast.Assign) and get_called_name(node.value) == "Normalize"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for _, function in text.functions("__getitem__"):
+        nodes = list(ast.walk(function))
+        if any(isinstance(node, ast.If) for node in nodes):
+            continue
+        for node in nodes if any(map(_is_scaling, nodes)) else ():
+            if isinstance(node, ast.Call) and get_called_name(node) in known:
+                yield node
+
+
+def _is_scaling(node: ast.AST) -> bool:
+    """Return whether a node scales bytes to numbers up to 1."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return isinstance(node.right, ast.Constant) and node.right.value == BRIGHTEST
+    return isinstance(node, ast.Call) and get_called_name(node) == "to_tensor"

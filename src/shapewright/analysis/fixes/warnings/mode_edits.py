@@ -7,7 +7,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import write_after, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.fixes.warnings.training_edits import find_owners
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
@@ -32,6 +37,9 @@ def suggest_mode(
             edit = write_after(where, where.statement_of(load), new)
             yield Fix("fits", f"`{new}`", (edit,))
             return
+    if "is compared with" in finding.message:
+        yield from _suggest_one_mode(text, node)
+        return
     names = find_owners(text, "parameters") + find_owners(text, "eval")
     if called is not None and isinstance(called.func, ast.Name):
         names.insert(0, called.func.id)
@@ -55,6 +63,22 @@ def suggest_mode(
             yield Fix("fits", f"`{new}`", (place,))
     if method == "eval" and own is not None:
         yield from _suggest_both_modes(program, text, *own)
+
+
+def _suggest_one_mode(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Suggest to leave out the `model.train()` above a call, or `model.eval()`."""
+    name = get_dotted_name(node.func) if isinstance(node, ast.Call) else ""
+    if not isinstance(node, ast.Call) or not name:
+        return
+    statement = text.statement_of(node)
+    above = [part for part in find_block(text, statement) if part.lineno < node.lineno]
+    for part in reversed(above):
+        if isinstance(part, ast.Expr) and text.written(part) == f"{name}.train()":
+            message = f"without `{name}.train()`"
+            yield Fix("fits", message, (cut_lines(text, part),))
+            return
+    new = f"{name}.eval()"
+    yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
 
 
 def _suggest_both_modes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.padded_steps import find_unread_lengths
@@ -24,24 +25,72 @@ def suggest_last_of_each(
     sequences for a recurrent layer.
     """
     if isinstance(node, ast.Call):
-        yield from _suggest_packing(text, node)
+        lengths = find_unread_lengths(text, node)
+        dim = int(_is_batch_first(text, node))
+        counts = _list_counts(program, finding, text, node, dim)
+        for count in [lengths] if lengths else counts:
+            yield from _suggest_packing(text, node, count)
     if not isinstance(node, ast.Subscript):
         return
+    if any(isinstance(part, ast.Call) for part in ast.walk(node.value)):
+        return  # it would be called twice
     owner = text.written(node.value)
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     first = isinstance(items[0], ast.Slice)
-    for lengths in _iter_lengths(text, node):
+    counts = [*_iter_lengths(text, node)]
+    counts += _list_counts(program, finding, text, node, 1 if first else 0)
+    for lengths in counts:
         rows = f"torch.arange({owner}.size({0 if first else 1}))"
         steps = f"{lengths} - 1"
         new = f"{owner}[{rows}, {steps}]" if first else f"{owner}[{steps}, {rows}]"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
-def _suggest_packing(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+def _list_counts(
+    program: Program, finding: Finding, text: SourceText, node: ast.expr, dim: int
+) -> list[str]:
+    """Return how the ids that are no padding are counted in a function which embeds
+    them: `(ids != PAD).sum(1)`.
+    """
+    counts = []
+    for related in finding.related:
+        place = program.call_at(related.span)
+        words = DECLARED.fullmatch(related.message)
+        if place is None or words is None or not place[1].args or place[0] is not text:
+            continue
+        ids, layer = place[1].args[0], get_last_name(place[1].func)
+        is_near = text.around(place[1], *FUNCTIONS) is text.around(node, *FUNCTIONS)
+        if not is_near or not isinstance(ids, ast.Name):
+            continue
+        number = words.group(1)
+        for built in find_defining(text, layer):
+            for word in built.keywords if isinstance(built, ast.Call) else ():
+                value = word.value
+                known = find_defining(text, text.written(value))
+                is_global = any(text.around(part, *FUNCTIONS) is None for part in known)
+                if word.arg == "padding_idx" and isinstance(value, ast.Name):
+                    number = value.id if is_global else number
+        counts.append(f"({ids.id} != {number}).sum({dim})")
+    return counts
+
+
+DECLARED = re.compile(r"id (\d+) is declared as padding")
+
+
+def _is_batch_first(text: SourceText, call: ast.Call) -> bool:
+    """Return whether the layer of a call is built with its samples first."""
+    return any(
+        word.arg == "batch_first" and ast.unparse(word.value) == "True"
+        for value in find_defining(text, get_last_name(call.func))
+        for word in (value.keywords if isinstance(value, ast.Call) else ())
+    )
+
+
+def _suggest_packing(text: SourceText, call: ast.Call, lengths: str) -> Iterator[Fix]:
     """Suggest `pack_padded_sequence(x, lengths, ...)` for a layer of which only the
     states are read.
     """
-    statement, lengths = text.statement_of(call), find_unread_lengths(text, call)
+    statement = text.statement_of(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     function = text.around(call, *FUNCTIONS)
     if not isinstance(target, ast.Tuple) or not call.args or function is None:
@@ -52,18 +101,9 @@ def _suggest_packing(text: SourceText, call: ast.Call) -> Iterator[Fix]:
         for part in ast.walk(function)
         if isinstance(part, ast.Name) and part.id == output != "_"
     ]
-    if not lengths or any(line > statement.lineno for line in reads):
+    if any(line > statement.lineno for line in reads):
         return
-    layer = get_last_name(call.func)
-    built = [
-        value for value in find_defining(text, layer) if isinstance(value, ast.Call)
-    ]
-    first = any(
-        word.arg == "batch_first" and ast.unparse(word.value) == "True"
-        for value in built
-        for word in value.keywords
-    )
-    words = ", batch_first=True" if first else ""
+    words = ", batch_first=True" if _is_batch_first(text, call) else ""
     known = {name for node in text.nodes for name in _list_imported(node)}
     modules = ("", "nn.utils.rnn.", "torch.nn.utils.rnn.")
     roots = zip(("pack_padded_sequence", "nn", "torch"), modules, strict=True)

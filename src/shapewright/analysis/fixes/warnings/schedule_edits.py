@@ -7,13 +7,22 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.statements import replace_lines, write_after
+from shapewright.analysis.fixes.statements import (
+    replace_lines,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.missing_steps import SCHEDULER
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import LOOPS, get_called_name, get_iterated
+from shapewright.program.syntax_nodes import (
+    LOOPS,
+    get_called_name,
+    get_iterated,
+    get_last_line,
+)
 
 
 def suggest_step_of_scaler(
@@ -270,3 +279,32 @@ def suggest_step_of_scheduler(
             edit = write_after(text, loop, new)
             yield Fix("fits", f"`{new}` behind the loop over batches", (edit,))
         return
+
+
+def suggest_step_in_any_case(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `optimizer.step()` above the condition under which a scheduler steps in
+    its place, or beside the step of the scheduler.
+    """
+    places = [program.call_at(related.span) for related in finding.related]
+    branch = text.around(node, ast.If)
+    is_exclusive = "in its place" in " ".join(r.message for r in finding.related)
+    if not is_exclusive or not isinstance(node, ast.Call) or branch is None:
+        return
+    step, written = text.statement_of(node), text.written(node)
+    is_first = text.lines[branch.lineno - 1].lstrip().startswith("if")
+    if branch.orelse == [step] and is_first:
+        body = branch.body[-1]
+        start, end = get_last_line(body), get_last_line(step)
+        rest = Span(
+            text.file, start, len(text.lines[start - 1]) + 1,
+            end, len(text.lines[end - 1]) + 1,
+        )  # fmt: skip
+        above = write_before(text, branch, written)
+        yield Fix("fits", f"`{written}` above the condition", (above, Edit(rest, "")))
+        return
+    for place in places:
+        if place is not None and place[0] is text:
+            edit = write_before(text, text.statement_of(place[1]), written)
+            yield Fix("fits", f"`{written}` before the scheduler's step", (edit,))

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_after, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.model_copies import get_model
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 
 def suggest_own_layers(
@@ -78,7 +79,41 @@ def suggest_model_copy(
     for related in finding.related:
         place = program.node(related.span)
         if place is not None and isinstance(place[1], ast.Assign):
-            yield from _suggest_copies(place[0], place[1].value)
+            yield from _suggest_second_model(place[0], place[1], finding.message)
+
+
+ONE_MODEL = re.compile(r"`(.+?)` is the same model as `(.+?)`")
+"""What is said of two names of one model."""
+
+
+def _suggest_second_model(
+    text: SourceText, assigned: ast.Assign, message: str
+) -> Iterator[Fix]:
+    """Suggest `copy.deepcopy(model).to(device)` for `model.to(device)`, which is the
+    model itself, and for `copy.copy(model)`; a line for each of two names.
+    """
+    value, names = assigned.value, ONE_MODEL.search(message)
+    model = get_model(value)
+    written = text.written(value)
+    if get_dotted_name(model):
+        around = text.parent(model)
+        is_copied = isinstance(around, ast.Call) and model in around.args
+        place = around if isinstance(around, ast.Call) and is_copied else model
+        new, edits = _write_deep_copy(text, text.written(model))
+        shown = written.replace(text.written(place), new, 1)
+        edits.insert(0, Edit(text.span(place), new))
+    elif names is not None and isinstance(value, ast.Call):
+        copy, other = names.groups()
+        if {copy, other} != {text.written(target) for target in assigned.targets}:
+            return
+        new, edits = _write_deep_copy(text, other)
+        shown = f"{copy} = {new}"
+        indent = text.lines[assigned.lineno - 1][: assigned.col_offset]
+        rows = f"{other} = {written}\n{indent}{shown}"
+        edits.insert(0, Edit(text.span(assigned), rows))
+    else:
+        return
+    yield Fix("fits", f"`{join_lines(shown)}`", tuple(edits))
 
 
 def suggest_copied_state(
@@ -115,26 +150,36 @@ def _write_copy(text: SourceText, node: ast.expr) -> str | None:
     """Return the expression of a copy, or None if the program does not import one."""
     if isinstance(node, ast.Call):
         return text.written(node)
+    new, edits = _write_deep_copy(text, text.written(node))
+    return None if edits else new
+
+
+def _write_deep_copy(text: SourceText, written: str) -> tuple[str, list[Edit]]:
+    """Return the expression of a copy, and the edits that import what it needs."""
     for statement in text.nodes:
-        if isinstance(statement, ast.Import) and statement.names[0].name == "copy":
-            module = statement.names[0].asname or "copy"
-            return f"{module}.deepcopy({text.written(node)})"
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name == "copy":
+                    return f"{alias.asname or 'copy'}.deepcopy({written})", []
         if isinstance(statement, ast.ImportFrom) and statement.module == "copy":
             for alias in statement.names:
                 if alias.name == "deepcopy":
-                    return f"{alias.asname or alias.name}({text.written(node)})"
-    return None
+                    return f"{alias.asname or alias.name}({written})", []
+    imports = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and getattr(node, "module", "") != "__future__"
+    ]
+    first = min(imports, key=lambda node: node.lineno, default=None)
+    edits = [write_before(text, first, "import copy")] if first is not None else []
+    return f"copy.deepcopy({written})", edits
 
 
 def _suggest_copies(text: SourceText, node: ast.expr) -> Iterator[Fix]:
     """Suggest a copy of an object for the object itself."""
-    new, edits = _write_copy(text, node), list[Edit]()
-    if new is None:
-        new = f"copy.deepcopy({text.written(node)})"
-        imports = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        first = min(imports, key=lambda node: node.lineno, default=None)
-        if first is None or getattr(first, "module", "") == "__future__":
-            return
-        edits.append(write_before(text, first, "import copy"))
-    edits.append(Edit(text.span(node), new))
+    new, edits = text.written(node), list[Edit]()
+    if not isinstance(node, ast.Call):
+        new, edits = _write_deep_copy(text, new)
+    edits.insert(0, Edit(text.span(node), new))
     yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))

@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_planned_batches
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -313,6 +318,26 @@ def _strip_graphless(node: ast.expr) -> ast.expr | None:
             return node if isinstance(node, ast.Name | ast.Attribute) else None
 
 
+def _suggest_clearing_behind(
+    program: Program, finding: Finding, text: SourceText, read: ast.stmt
+) -> Iterator[Fix]:
+    """Suggest `optimizer.zero_grad()` behind what reads the gradients, if both stand in
+    one block.
+    """
+    place = program.node(finding.related[0].span) if finding.related else None
+    cleared = place[0].statement_of(place[1]) if place is not None else None
+    if place is None or place[0] is not text or not isinstance(cleared, ast.Expr):
+        return
+    block = find_block(text, cleared)
+    outer: ast.AST | None = read
+    while outer is not None and outer not in block:
+        outer = text.parent(outer)
+    if isinstance(outer, ast.stmt) and outer.lineno > cleared.lineno:
+        written = text.written(cleared)
+        edits = cut_lines(text, cleared), write_after(text, outer, written)
+        yield Fix("fits", f"`{written}` behind what reads the gradients", edits)
+
+
 def suggest_no_clearing(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -320,6 +345,9 @@ def suggest_no_clearing(
     for a step, where another one follows that step.
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if "read behind" in finding.message and isinstance(statement, ast.stmt):
+        yield from _suggest_clearing_behind(program, finding, text, statement)
+        return
     if not isinstance(statement, ast.Expr) or not finding.related:
         return
     written = text.written(statement)

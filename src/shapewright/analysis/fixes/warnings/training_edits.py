@@ -28,6 +28,10 @@ from shapewright.analysis.fixes.statements import (
 )
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_added_group
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.graph_keepers import (
+    find_keepers,
+    is_differentiated,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
     SourceText,
@@ -59,6 +63,14 @@ def suggest_value(
         new = f"({text.written(value)}).detach()"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),))
         return
+    added = statement.value if isinstance(statement, ast.AugAssign) else None
+    is_sum = isinstance(statement, ast.AugAssign) and (
+        text.written(statement.target) == name
+    )
+    if is_sum and isinstance(added, ast.Name | ast.Attribute | ast.Call):
+        for method in (".item()", ".detach()"):
+            yield append_method(text, added, method)
+        return
     if isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and value.args:
         owner, written = get_receiver(value), text.written(value.args[0])
         if (
@@ -88,9 +100,35 @@ def suggest_value(
     if use is None:
         calls = [call for call in ast.walk(statement) if isinstance(call, ast.Call)]
         use = next((call for call in calls if text.written(call) == name), None)
+    others = [*_iter_kept_beside(program, text, statement)] if use is not None else []
     for method in (".item()", ".detach()"):
         if use is not None:
-            yield append_method(text, use, method)
+            parts = sorted((use, *others), key=lambda part: part.lineno)
+            fixes = [append_method(text, part, method) for part in parts]
+            words = [fix.message for fix in fixes]
+            edits = tuple(edit for fix in fixes for edit in fix.edits)
+            yield Fix("fits", " and ".join(words), edits)
+
+
+def _iter_kept_beside(
+    program: Program, text: SourceText, statement: ast.stmt
+) -> Iterator[ast.Name]:
+    """Yield the other losses that the same block keeps with their graphs."""
+    loop = text.around(statement, *LOOPS)
+    block = find_block(text, statement)
+    place = (text.file, loop.lineno) if loop is not None else None
+    keepers = find_keepers(program, place) if place is not None else ()
+    for name, where, kept in keepers:
+        if where is not text or kept is statement or kept not in block:
+            continue
+        value = getattr(kept, "value", None)
+        uses = [
+            part
+            for part in ast.walk(value if isinstance(value, ast.expr) else kept)
+            if isinstance(part, ast.Name) and part.id == name
+        ]
+        if len(uses) == 1 and not is_differentiated(text, kept):
+            yield uses[0]
 
 
 def suggest_count_of_batches(
@@ -202,7 +240,7 @@ def suggest_later_clearing(
     step; and the step itself, where there is none.
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.stmt):
+    if not isinstance(statement, ast.stmt) or "read behind" in finding.message:
         return
     written = text.written(statement)
     for related in finding.related:

@@ -54,6 +54,7 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
     suggest_rate_of_one,
+    suggest_step_in_any_case,
     suggest_step_of_scaler,
     suggest_step_of_scheduler,
     suggest_steps_of_loader,
@@ -96,7 +97,10 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_step,
     suggest_value,
 )
-from shapewright.analysis.fixes.warnings.value_edits import suggest_unchanged_draw
+from shapewright.analysis.fixes.warnings.value_edits import (
+    suggest_called_normalizer,
+    suggest_unchanged_draw,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ARRAYS_BROADCAST,
@@ -192,7 +196,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     DEVIATION_SHIFTED: suggest_scaled_deviation,
     FITTED_ANEW: suggest_fitted_scaler,
     TERMINAL_IGNORED: suggest_end_of_episode,
-    UNEQUAL_TRANSFORMS: suggest_normalize,
+    UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
     NO_GRADIENT: combine(
         suggest_parentheses,
         suggest_loss_with_graph,
@@ -206,7 +210,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
     NEVER_STEPPED: combine(
-        suggest_parentheses, suggest_step_of_scheduler, suggest_step
+        suggest_step_in_any_case,
+        suggest_parentheses,
+        suggest_step_of_scheduler,
+        suggest_step,
     ),
     COUNT_NOT_READ: suggest_own_counts,
     COUNT_OVER_BATCHES: suggest_count_of_samples,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import TIGHT, append_method
-from shapewright.analysis.fixes.statements import cut_lines, write_before
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.hazards.distribution_inputs import get_scale
 from shapewright.analysis.hazards.log_limits import LOGARITHMS
 from shapewright.analysis.program_run import Program
@@ -223,3 +223,16 @@ def suggest_unchanged_draw(
                 new = f"torch.as_tensor({new})"  # `action = dist.sample().item()`
             call = f"{text.written(node.func)}({new})"
             yield Fix("fits", f"`{call}`", (Edit(text.span(node.args[0]), new),))
+
+
+def suggest_called_normalizer(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `image = normalize(image)` behind the line that makes a tensor of it."""
+    places = [program.call_at(related.span) for related in finding.related]
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    for place in places if isinstance(target, ast.Name) else ():
+        if place is not None and isinstance(node, ast.Assign):
+            name = text.written(target) if target is not None else ""
+            new = f"{name} = {place[0].written(place[1].func)}({name})"
+            yield Fix("fits", f"`{join_lines(new)}`", (write_after(text, node, new),))
