@@ -28,7 +28,7 @@ class _Unpassed:
     text: SourceText
     loop: ast.For
     statement: ast.Assign
-    given: ast.Name
+    handed: ast.Name
     returned: ast.expr
 
 
@@ -37,7 +37,7 @@ def suggest_chained_layers(program: Program, failure: Failure) -> Iterator[Fix]:
     unpassed = _find_unpassed(program, failure)
     if unpassed is None:
         return
-    text, returned, argument = unpassed.text, unpassed.returned, unpassed.given
+    text, returned, argument = unpassed.text, unpassed.returned, unpassed.handed
     if not isinstance(returned, ast.Name):
         new = f"{argument.id} = {text.written(returned)}"
         edit = write_after(text, unpassed.statement, new)
@@ -65,10 +65,10 @@ def describe_unchained_layers(program: Program, failure: Failure) -> Related | N
         return None
     written = join_lines(unpassed.text.written(unpassed.returned))
     words = (
-        f"each layer of the loop gets `{unpassed.given.id}` here: `{written}`, which"
+        f"each layer of the loop gets `{unpassed.handed.id}` here: `{written}`, which"
     )
     words += " the one before it returned, is not passed on"
-    return Related(unpassed.text.span(unpassed.given), words)
+    return Related(unpassed.text.span(unpassed.handed), words)
 
 
 def _find_unpassed(program: Program, failure: Failure) -> _Unpassed | None:

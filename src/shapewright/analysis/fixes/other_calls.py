@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import INNER_DIM_MISMATCH, WRONG_RANK
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, collect_names, get_called_name
@@ -66,7 +67,7 @@ def suggest_any_product(program: Program, failure: Failure) -> Iterator[Fix]:
     yield Fix("fits", f"`{join_lines(shown)}`", (Edit(text.span(call.func), new),))
 
 
-OF_RANK = frozenset({"bmm", "mm", "mv", "dot"})
+OF_RANK = operators_with("is_product") - {"matmul", "@"}
 """Products that take tensors of one number of dims."""
 
 

@@ -46,7 +46,7 @@ def wrap_in_no_grad(text: SourceText, statement: ast.stmt) -> Edit | None:
     return _put_below(text, "with torch.no_grad():", body[first], body[last])
 
 
-def unwrap_block(text: SourceText, block: ast.With) -> Edit:
+def cut_head(text: SourceText, block: ast.With) -> Edit:
     """Return the edit that leaves the statements of a `with` block without it."""
     first, end = block.body[0], get_last_line(block)
     extra = first.col_offset - block.col_offset

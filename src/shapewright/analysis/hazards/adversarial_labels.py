@@ -22,7 +22,6 @@ from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 
 CONSTANTS = {"ones": 1.0, "zeros": 0.0}
 """Makers of tensors of one number, by the word in their names."""
-FULL = frozenset({"full", "full_like", "new_full"})
 FILLS = frozenset({"fill_", "zero_"})
 DETACHING = operators_with("leaves_graph")
 MOST = 300
@@ -121,9 +120,9 @@ def _iter_verdicts(scene: HazardContext) -> Iterator[_Verdict]:
         yield _Verdict(call, root, label, is_real, is_fixed)
 
 
-def _find_judge(scene: HazardContext, said: Fact) -> ModuleCall | None:
+def _find_judge(scene: HazardContext, verdict: Fact) -> ModuleCall | None:
     """Return the call of the outermost module that made a prediction."""
-    for maker in find_ancestors(scene, said, 8).values():
+    for maker in find_ancestors(scene, verdict, 8).values():
         if not maker.op.module:
             continue
         root = maker.op.module.partition(".")[0]
@@ -155,7 +154,7 @@ def _find_number(scene: HazardContext, fact: Fact, before: int) -> float | None:
         for word, value in CONSTANTS.items():
             if maker.name in (word, f"{word}_like", f"new_{word}"):
                 return value * factor
-        if maker.name in FULL:
+        if maker.name.removeprefix("new_").startswith("full"):
             number = maker.given(1, "fill_value")
             return _get_product(number, factor)
         if maker.name not in PRODUCTS or len(maker.op.inputs) != 1:

@@ -24,7 +24,7 @@ FARTHEST = 4
 """Calls between a softmax and the choice."""
 
 
-def find_other_dims_of_scores(scene: HazardContext) -> Iterator[Finding]:
+def _find_other_dims_of_scores(scene: HazardContext) -> Iterator[Finding]:
     """Find `argmax(1)` of scores that a layer has in the last dim of three, whose loss
     reads them there.
     """
@@ -65,7 +65,7 @@ def find_decided_dims(scene: HazardContext) -> Iterator[Finding]:
     """Find `argmax(1)` of `softmax(scores, dim=-1)` of several dims, such as (samples,
     classes, steps): the probabilities are of another dim.
     """
-    yield from find_other_dims_of_scores(scene)
+    yield from _find_other_dims_of_scores(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in SOFTMAXES or call.op.span in seen:

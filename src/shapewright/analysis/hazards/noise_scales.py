@@ -179,13 +179,13 @@ def _report_uniform(
     scene: HazardContext, call: OperatorCall, fact: Fact, place: tuple[Op, str]
 ) -> Finding:
     maker = scene.maker(find_base(scene, fact))
-    made = maker.op if maker is not None else call.op
-    name = made.name.rpartition(".")[2]
+    drawing = maker.op if maker is not None else call.op
+    name = drawing.name.rpartition(".")[2]
     message = (
         f"`{name}` draws numbers between 0 and 1, and this is noise of a normal"
         f" distribution with mean 0: `{name.replace('rand', 'randn', 1)}`"
     )
-    return scene.finding(UNIFORM_NOISE, made, message, place)
+    return scene.finding(UNIFORM_NOISE, drawing, message, place)
 
 
 def _is_uniform(scene: HazardContext, fact: Fact) -> bool:

@@ -48,11 +48,11 @@ def _collect_factors(
     if call is None or call.name not in PRODUCTS:
         return False
     number = call.given(1, "other", default=call.given(0))
-    found = isinstance(number, float) and SMALLEST_DISCOUNT < number < 1
+    is_discounted = isinstance(number, float) and SMALLEST_DISCOUNT < number < 1
     for part in call.op.inputs:
         factors.append((call, part))
-        found = _collect_factors(scene, part, factors) or found
-    return found
+        is_discounted = _collect_factors(scene, part, factors) or is_discounted
+    return is_discounted
 
 
 @looks_for(INDEX_AS_VALUE)

@@ -114,7 +114,7 @@ def explain_packed(text: SourceText, node: ast.Name) -> Explanation | None:
         if isinstance(call, ast.Call)
         and get_called_name(call) == "pack_padded_sequence"
     ]
-    made = [
+    assigned = [
         statement
         for statement in iter_own_nodes(scope)
         if isinstance(statement, ast.Assign)
@@ -125,9 +125,9 @@ def explain_packed(text: SourceText, node: ast.Name) -> Explanation | None:
         f"`{node.id}` is a packed sequence, as a recurrent layer returns of one: other"
         " layers take the padded tensor"
     )
-    if not packs or not made:
+    if not packs or not assigned:
         return Explanation(message)
-    pack, statement = packs[-1], made[-1]
+    pack, statement = packs[-1], assigned[-1]
     written = text.written(pack.func)
     owner = written.removesuffix("pack_padded_sequence")
     full = owner or "torch.nn.utils.rnn."

@@ -64,9 +64,9 @@ def _find_return(
     """Return the only `return` of a model's own `forward`."""
     for text in program.own_texts():
         for _, function in text.functions(f"{call.class_name}.forward"):
-            found = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
-            if len(found) == 1:
-                return text, found[0]
+            returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)]
+            if len(returns) == 1:
+                return text, returns[0]
     return None
 
 

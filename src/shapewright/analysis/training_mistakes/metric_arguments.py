@@ -52,29 +52,31 @@ def find_metric_arguments(scene: RehearsalContext) -> Iterator[Finding]:
             name = get_called_name(call)
             if not isinstance(call, ast.Call) or name not in ORDERED:
                 continue
-            if len(call.args) < 2 or not _takes_labels_first(text, name):
+            if len(call.args) < 2 or not _has_labels_first(text, name):
                 continue
             first, second = (list(_iter_sources(text, arg)) for arg in call.args[:2])
-            one, two = (text.line_of(argument) for argument in call.args[:2])
+            first_text, second_text = (
+                text.line_of(argument) for argument in call.args[:2]
+            )
             if _is_predicted(first) and _is_label(second) and not _is_predicted(second):
                 yield build_finding(
                     METRIC_ARGUMENTS,
-                    f"`{name}` takes the labels first: `{one}` holds predictions, and"
-                    f" `{two}` the labels",
+                    f"`{name}` takes the labels first: `{first_text}` holds"
+                    f" predictions, and `{second_text}` the labels",
                     text.span(call),
                     (text.span(first[-1]), "predictions are collected here"),
                 )
             elif name in OF_SCORES and (place := _find_decision(second)) is not None:
                 yield build_finding(
                     METRIC_ARGUMENTS,
-                    f"`{name}` is of the order of scores, and `{two}` holds decisions,"
-                    " of which all that are alike count as equal",
+                    f"`{name}` is of the order of scores, and `{second_text}` holds"
+                    " decisions, of which all that are alike count as equal",
                     text.span(call),
                     (text.span(place), "the scores are decided here"),
                 )
 
 
-def _takes_labels_first(text: SourceText, name: str) -> bool:
+def _has_labels_first(text: SourceText, name: str) -> bool:
     """Return whether a metric is scikit-learn's, or the program's own in its manner."""
     own = [function for _, function in text.functions(name)]
     if not own:

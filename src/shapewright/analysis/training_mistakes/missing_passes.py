@@ -94,8 +94,8 @@ def _find_loss(
             continue
         if op.span.file != text.file or not first <= op.span.line <= stepped[1]:
             continue
-        found = scene.program.node(op.span)
-        node = found[1] if found is not None else None
+        place = scene.program.node(op.span)
+        node = place[1] if place is not None else None
         statement = text.statement_of(node) if isinstance(node, ast.expr) else None
         if isinstance(statement, ast.Assign) and isinstance(
             statement.targets[0], ast.Name | ast.Attribute

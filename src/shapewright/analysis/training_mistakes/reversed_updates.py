@@ -24,7 +24,6 @@ from shapewright.program.syntax_nodes import (
 
 STATES = frozenset({"parameters", "named_parameters", "buffers"})
 """Methods over whose results an update of a copy loops."""
-WRITING = frozenset({"copy_", "mul_", "add_", "lerp_", "sub_", "set_"})
 
 
 # -- a model that gets the weights of its copy -----------------------------------------
@@ -35,8 +34,8 @@ def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
     """Find copies that nothing changes, and that the trained model is moved toward."""
     for text in scene.program.own_texts():
         trained = set(_iter_trained(text)) if "backward" in text.text else set()
-        for copy, model, made in _iter_copies(text):
-            updates = list(_iter_updates(text, made))
+        for copy, model, start in _iter_copies(text):
+            updates = list(_iter_updates(text, start))
             to_model = [u for u in updates if u[1:] == (model, copy)]
             to_copy = [u for u in updates if u[1] == copy]
             if model not in trained or copy in trained or to_copy or not to_model:
@@ -49,7 +48,7 @@ def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
                 f"the trained `{model}` gets the weights of `{copy}` here, a copy of it"
                 f" that nothing changes: `{copy}` is to follow `{model}`",
                 text.span(node),
-                (text.span(made), f"`{copy}` is a copy from here on"),
+                (text.span(start), f"`{copy}` is a copy from here on"),
             )
 
 
@@ -96,12 +95,12 @@ def _read_load(node: ast.AST) -> tuple[str, str] | None:
 
 
 def _iter_updates(
-    text: SourceText, made: ast.expr
+    text: SourceText, start: ast.expr
 ) -> Iterator[tuple[ast.expr, str, str]]:
     """Yield where a model gets weights, with its name and that of their source."""
     for node in text.nodes:
         pair = _read_load(node)
-        if pair is not None and node is not made and isinstance(node, ast.Call):
+        if pair is not None and node is not start and isinstance(node, ast.Call):
             yield (node, *pair)
         if not isinstance(node, ast.For) or get_called_name(node.iter) != "zip":
             continue
@@ -128,7 +127,7 @@ def _get_owner(node: ast.expr) -> str:
 def _iter_written(loop: ast.For) -> Iterator[str]:
     """Yield the names whose tensors a loop writes in place."""
     for node in ast.walk(loop):
-        if isinstance(node, ast.Call) and get_called_name(node) in WRITING:
+        if isinstance(node, ast.Call) and get_called_name(node).endswith("_"):
             owner = get_receiver(node)
             while isinstance(owner, ast.Call):
                 owner = get_receiver(owner)

@@ -91,14 +91,14 @@ def _get_flag(node: ast.expr) -> str:
     while isinstance(node, ast.Call | ast.Subscript | ast.Attribute):
         if isinstance(node, ast.Call):
             node = node.func
-        elif isinstance(node, ast.Attribute) and node.attr not in CASTS:
+        elif isinstance(node, ast.Attribute) and not CASTS.fullmatch(node.attr):
             return node.attr
         else:
             node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
-CASTS = frozenset({"float", "to", "squeeze", "unsqueeze", "view", "type", "long"})
+CASTS = re.compile(r"float|to|type|long|view|(un)?squeeze")
 """Methods after which a flag is the same flag."""
 
 

@@ -31,9 +31,9 @@ def suggest_other_way(
     elif owner is not None and isinstance(state, ast.Call):
         other = get_receiver(state)
         if other is not None:
-            one, two = text.written(owner), text.written(other)
-            edits = (Edit(text.span(owner), two), Edit(text.span(other), one))
-            shown = f"`{two}.load_state_dict({one}.state_dict())`"
+            loaded, source = text.written(owner), text.written(other)
+            edits = (Edit(text.span(owner), source), Edit(text.span(other), loaded))
+            shown = f"`{source}.load_state_dict({loaded}.state_dict())`"
             yield Fix("fits", shown, edits)
 
 

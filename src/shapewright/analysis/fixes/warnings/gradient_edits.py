@@ -16,9 +16,9 @@ from shapewright.analysis.autograd_errors.lost_graphs import (
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import suggest_uncut_graph
 from shapewright.analysis.fixes.statements import (
+    cut_head,
     cut_lines,
     find_block,
-    unwrap_block,
     write_after,
     write_before,
 )
@@ -102,7 +102,7 @@ def suggest_unwrapped_block(
     if len(block.items) == 1 and isinstance(node, ast.expr):
         written = join_lines(text.written(node))
         flags = [cut_lines(text, flag) for flag in _iter_flags_of_losses(text)]
-        edits = (unwrap_block(text, block), *flags)
+        edits = (cut_head(text, block), *flags)
         yield Fix("fits", f"without `with {written}:`", edits)
 
 

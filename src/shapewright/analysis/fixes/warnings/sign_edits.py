@@ -141,8 +141,10 @@ def suggest_values_of_actions(
     """Suggest `q.max(1)[0]` for `q.max(1)[1]`, `.values` for `.indices`, and
     `.max(1).values` for `.argmax(1)`.
     """
-    made = program.node(finding.related[0].span) if finding.related else None
-    call = made[1] if made is not None and made[0] is text else None
+    maker_place = program.node(finding.related[0].span) if finding.related else None
+    call = (
+        maker_place[1] if maker_place is not None and maker_place[0] is text else None
+    )
     around = text.parent(call)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
@@ -186,9 +188,9 @@ def suggest_labels_first(
     if not isinstance(node, ast.Call) or "labels first" not in finding.message:
         return
     first, second = node.args[:2]
-    one, two = text.written(first), text.written(second)
-    edits = Edit(text.span(first), two), Edit(text.span(second), one)
-    shown = f"{text.written(node.func)}({two}, {one}"
+    first_text, second_text = text.written(first), text.written(second)
+    edits = Edit(text.span(first), second_text), Edit(text.span(second), first_text)
+    shown = f"{text.written(node.func)}({second_text}, {first_text}"
     rest = "".join(f", {text.written(part)}" for part in node.args[2:])
     rest += "".join(f", {w.arg}={text.written(w.value)}" for w in node.keywords)
     yield Fix("fits", f"`{join_lines(f'{shown}{rest})')}`", edits)
