@@ -57,6 +57,7 @@ RAISES: dict[str, list[Callable[[], object]]] = {
         lambda: nn.Conv2d(3, 8, 3)(r(3, 8)),
         lambda: nn.BatchNorm2d(3)(r(2, 3)),
         lambda: torch.cat([r(2), r(2, 3)]),
+        lambda: r(4, 5).gather(1, torch.tensor([0, 1, 2, 3])),
     ],
     "kernel-too-large": [
         lambda: nn.Conv2d(3, 8, 5)(r(2, 3, 4, 4)),
