@@ -107,6 +107,34 @@ for a, _ in loader:
     F.mse_loss(net(mixed), noise).backward()
     optimizer.step()
 """
+READER = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.last = nn.Embedding(20, 8), nn.Linear(8, 20)
+        self.q, self.k, self.v = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, ids):
+        b, t, d = (*ids.shape, 8)
+        h = self.table(ids)
+        q = self.q(h).view(b, t, 2, 4).transpose(1, 2)
+        k = self.k(h).view(b, t, 2, 4).transpose(1, 2)
+        v = self.v(h).view(b, t, 2, 4).transpose(1, 2)
+        mask = torch.tril(torch.ones(t, t))
+        scores = q @ k.transpose(-2, -1) / 2
+        w = scores.masked_fill(mask == 0, float("-inf")).softmax(-1)
+        return self.last((w @ v).transpose(1, 2).reshape(b, t, d))
+
+
+net = Attention()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+ids = torch.randint(20, (48, 8))
+for (a,) in DataLoader(TensorDataset(ids), 16):
+    optimizer.zero_grad()
+    logits = net(a[:, :-1])
+    F.cross_entropy(logits.reshape(-1, 20), a[:, 1:].reshape(-1)).backward()
+    optimizer.step()
+"""
 FOLDS = """
 for train_idx, val_idx in [(range(32), range(32, 48)), (range(16, 48), range(16))]:
     for epoch in range(2):
@@ -134,6 +162,11 @@ WRONG = {
         TARGET + "    if step % 2 == 0:\n"
         "        model.load_state_dict(target.state_dict())\n",
         "the trained `model` gets the weights of `target`",
+        "`target.load_state_dict(model.state_dict())`",
+    ),
+    "a second name": (
+        TARGET + "    if step % 2 == 0:\n        target = model\n",
+        "`target` is the same model as `model` from here on",
         "`target.load_state_dict(model.state_dict())`",
     ),
     "a new tensor": (
@@ -186,6 +219,23 @@ WRONG = {
         "`model` is built once, before the loop over folds",
         "`model = nn.Linear(6, 3)` in the loop",
     ),
+    "the upper triangle": (
+        READER.replace("torch.tril", "torch.triu"),
+        "hides the past, and shows the future",
+        "`torch.tril(torch.ones(t, t))`",
+    ),
+    "heads in brackets": (
+        READER.replace(".transpose(1, 2).reshape(b, t, d)", ".reshape(b, t, d)"),
+        "moves no elements",
+        "`(w @ v).transpose(1, 2).reshape(b, t, d)`",
+    ),
+    "a sum in brackets": (
+        SEQUENCES.replace("self.rnn(x)", "self.rnn((x + x).detach())").replace(
+            "self.head(out[:, -1])", "self.head((out[:, -1] + 0).detach())"
+        ),
+        "`(out[:, -1] + 0).detach()` at line",
+        "`(out[:, -1] + 0)`",
+    ),
     "pixels as channels": (
         PICTURES.replace("permute(0, 3, 1, 2)", "reshape(48, 3, 8, 8)"),
         "moves no elements",
@@ -215,6 +265,7 @@ RIGHT = {
         "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n    for epoch",
     ),
     "pictures": PICTURES,
+    "the lower triangle": READER,
 }
 
 

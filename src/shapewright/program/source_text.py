@@ -224,6 +224,14 @@ class SourceText:
             return offset + 1
         return len(text.encode()[:offset].decode("utf-8", "replace")) + 1
 
+    def owner_span(self, attribute: ast.Attribute) -> Span:
+        """Return the span of what an attribute is of, with the brackets around it:
+        `(a + b)` of `(a + b).detach`.
+        """
+        whole = self.span(attribute)
+        end = whole.end_column - len(attribute.attr) - 1
+        return Span(self.file, whole.line, whole.column, whole.end_line, end)
+
     def at(self, span: Span) -> str:
         """Return the text of a span."""
         rows = self.lines[span.line - 1 : span.end_line]

@@ -167,7 +167,7 @@ def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Drop a method call, such as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
     for text, node in iter_nodes_on(program, lines, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in SHAPING:
-            inner, outer = text.span(node.func.value), text.span(node)
+            inner, outer = text.owner_span(node.func), text.span(node)
             if inner.end_line != outer.end_line:
                 continue
             cut = Span(
@@ -255,7 +255,7 @@ def _suggest_chunks(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fi
     at = 0 if name == "unbind" else 1
     dim = words.get("dim") or (arguments[at] if len(arguments) > at else "0")
     kept = text.written(call.func.value)
-    span = text.span(call.func.value).end.until(text.span(call))
+    span = text.owner_span(call.func).end.until(text.span(call))
     new = f".chunk({parts}, dim={dim})"
     yield Fix("fits", f"`{kept}{new}`", (Edit(span, new),))
 

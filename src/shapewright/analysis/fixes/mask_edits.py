@@ -328,6 +328,9 @@ def suggest_mask_changes(
         for related in finding.related[-1:]:
             yield from _suggest_turned_mask(program, related.span)
         return
+    if "hides the past, and shows the future" in finding.message:
+        yield from _suggest_other_triangle(program, finding, text, node)
+        return
     if "true where the words are" in finding.message:
         new = _write_opposite(text, node)
         if new and isinstance(node, ast.expr):
@@ -358,6 +361,40 @@ def suggest_mask_changes(
             yield Fix("fits", f"`diagonal={new}` for `{name}`", (edit,))
 
 
+def _suggest_other_triangle(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the lower triangle for the upper one with its diagonal, else the fill
+    where the mask is the other number.
+    """
+    op = program.op_at(finding.span, finding.module)
+    triangles = [
+        (own, call)
+        for own in program.own_texts()
+        for call in own.nodes
+        if isinstance(call, ast.Call) and get_called_name(call) in TRIANGLES
+    ]
+    if op is None or len(triangles) != 1:
+        return
+    own, call = triangles[0]
+    name, other = get_called_name(call), OTHER_TRIANGLE[get_called_name(call)]
+    words = [word.value for word in call.keywords if word.arg == "diagonal"]
+    plain = not words and len(call.args) < 2
+    if plain and isinstance(call.func, ast.Attribute):
+        function = own.span(call.func)
+        start = function.end_column - len(name)
+        place = Span(
+            own.file,
+            function.end_line,
+            start,
+            function.end_line,
+            function.end_column,
+        )
+        new = own.written(call).replace(name, other, 1)
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(place, other),))
+
+
+OTHER_TRIANGLE = {"tril": "triu", "triu": "tril", "tril_": "triu_", "triu_": "tril_"}
 OPPOSITES = {ast.NotEq: "==", ast.Lt: ">="}
 
 

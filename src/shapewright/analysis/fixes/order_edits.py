@@ -80,7 +80,7 @@ def _drop_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[
     back = tuple(fact.shape[dim] for dim in order)
     if back != maker.inputs[0].shape or not isinstance(call.func, ast.Attribute):
         return
-    owner = text.span(call.func.value)
+    owner = text.owner_span(call.func)
     tail = owner.end.until(text.span(call))
     message = f"`{join_lines(text.at(owner))}` without `{join_lines(text.at(tail))}`"
     yield Fix("fits", message, (Edit(tail, ""),))

@@ -52,7 +52,7 @@ def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
                 message = f"`torch.squeeze({join_lines(text.at(argument))}, {dim})`"
                 yield Fix("fits", message, (Edit(argument.end, f", {dim}"),))
         return
-    owner, whole = text.span(func.value), text.span(call)
+    owner, whole = text.owner_span(func), text.span(call)
     tail = Span(
         whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
     )

@@ -67,7 +67,7 @@ def suggest_row(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if len(call.args) + len(call.keywords) != count:
         return
-    owner, whole = text.span(func.value), text.span(call)
+    owner, whole = text.owner_span(func), text.span(call)
     tail = Span(
         whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
     )

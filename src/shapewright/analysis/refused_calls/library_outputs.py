@@ -162,7 +162,7 @@ def find_halved_model(program: Program, finding: Finding) -> Explanation | None:
                 continue
             shown = shown or f"`{text.written(node.func.value)}` without `.half()`"
             where.append(Related(text.span(node), "it is made float16 here"))
-            end = text.span(node.func.value).end
+            end = text.owner_span(node.func).end
             edits.append(Edit(end.until(text.span(node).end), ""))
     if not edits:
         return None

@@ -16,6 +16,9 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.reversed_updates import (
+    find_models_named_twice,
+)
 from shapewright.findings.codes import MODEL_NOT_COPIED, looks_for
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
@@ -44,6 +47,7 @@ def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
     itself: once for each second name.
     """
     findings: dict[object, Finding] = {}
+    yield from find_models_named_twice(scene)
     for finding in _iter_own_updates(scene):
         first = findings.get(finding.message)
         if first is None or first.file != finding.file:

@@ -11,7 +11,12 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import REBOUND_PARAMETER, REVERSED_UPDATE, looks_for
+from shapewright.findings.codes import (
+    MODEL_NOT_COPIED,
+    REBOUND_PARAMETER,
+    REVERSED_UPDATE,
+    looks_for,
+)
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
@@ -156,6 +161,34 @@ def _is_in_training(text: SourceText, node: ast.expr) -> bool:
                 and "optim" in ast.unparse(text.parent(part) or part)
             }
     return False
+
+
+def find_models_named_twice(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `target = model` in a loop that trains the model, where the name stands for
+    another model that was built for itself.
+    """
+    for text in scene.program.own_texts():
+        trained = set(_iter_trained(text)) if "backward" in text.text else set()
+        built = {
+            get_dotted_name(target): value
+            for target, value in iter_assignments(text.tree)
+            if isinstance(value, ast.Call) and get_dotted_name(target)
+        }
+        for node in text.nodes:
+            if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+                continue
+            name, model = get_dotted_name(node.targets[0]), get_dotted_name(node.value)
+            if model not in trained or name not in built or name == model:
+                continue
+            if name in trained or not _is_in_training(text, node.value):
+                continue
+            yield build_finding(
+                MODEL_NOT_COPIED,
+                f"`{name}` is the same model as `{model}` from here on, not a copy of"
+                " it: each step changes both",
+                text.span(node),
+                (text.span(built[name]), f"`{name}` is a model of its own until then"),
+            )
 
 
 # -- names that get a new tensor -------------------------------------------------------

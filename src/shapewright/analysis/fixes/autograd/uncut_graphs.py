@@ -77,7 +77,7 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
         return
     if name == "data" and isinstance(node, ast.Attribute):
         span = text.span(node)
-        inner = text.span(node.value)
+        inner = text.owner_span(node)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.written(node.value))}`", (edit,))
     for related in cause.related:
@@ -93,7 +93,7 @@ def suggest_uncut_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
     if name in CUTTING:
-        inner, span = text.span(node.func.value), text.span(node)
+        inner, span = text.owner_span(node.func), text.span(node)
         edit = Edit(Span(span.file, *_get_end(inner), *_get_end(span)), "")
         yield Fix("fits", f"`{join_lines(text.at(inner))}`", (edit,))
 

@@ -84,7 +84,7 @@ def suggest_squeezed_dim(
         return
     if len(ones) > 1:
         span = text.span(node)
-        start = text.span(node.func.value)
+        start = text.owner_span(node.func)
         edit = Edit(Span(span.file, *_get_end(start), *_get_end(span)), ".flatten(1)")
         yield Fix("fits", f"`{text.at(start)}.flatten(1)`", (edit,))
     for dim in reversed(ones):
@@ -114,8 +114,7 @@ def suggest_transpose(
         yield from suggest_heads_behind_tokens(program, op, text, node)
         return
     before, after = op.inputs[0].shape, op.outputs[0].shape
-    owner = text.span(node.func.value)
-    span = text.span(node)
+    owner, span = text.owner_span(node.func), text.span(node)
     tail = Span(span.file, *_get_end(owner), *_get_end(span))
     rank = len(before)
     if "of unfolded patches" in finding.message:

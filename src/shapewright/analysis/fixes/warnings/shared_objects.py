@@ -76,6 +76,11 @@ def suggest_model_copy(
                 edit = Edit(text.span(argument), new)
                 yield Fix("fits", f"`{join_lines(new)}`", (edit,))
         return
+    names = ONE_MODEL.search(finding.message)
+    if "from here on" in finding.message and isinstance(node, ast.Assign) and names:
+        new = f"{names[1]}.load_state_dict({names[2]}.state_dict())"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+        return
     for related in finding.related:
         place = program.node(related.span)
         if place is not None and isinstance(place[1], ast.Assign):
