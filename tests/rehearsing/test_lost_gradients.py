@@ -178,3 +178,60 @@ def test_all_parameters_of_a_frozen_model_are_counted(
     """
     (finding,) = rehearsed(tmp_path, text).findings
     assert f"and {2 * layers - 1} more" in finding.message
+
+
+def test_losses_that_are_copied_into_a_list(tmp_path: Path) -> None:
+    """The new tensor is a leaf: torch goes backward through it, and to no model."""
+    program = """\
+    import torch
+    from torch import nn
+
+    heads = nn.ModuleList([nn.Linear(6, 1) for _ in range(3)])
+    weights = torch.tensor([1.0, 0.5, 2.0])
+    optimizer = torch.optim.SGD(heads.parameters(), lr=0.1)
+    for _ in range(3):
+        x = torch.randn(8, 6)
+        losses = [head(x).square().mean() for head in heads]
+        total = (torch.tensor(losses, requires_grad=True) * weights).sum()
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+    """
+    (finding,) = rehearsed(tmp_path, program).findings
+    assert "`torch.tensor(losses, requires_grad=True)` at line 10" in finding.message
+    assert [edit.message for edit in finding.fixes] == ["`torch.stack(losses)`"]
+
+
+HOOKS = """\
+import torch
+from torch import nn
+
+seen = []
+
+
+def note(module, HOOKED):
+    seen.append(grad_output[0].norm().item())
+
+
+model = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1))
+for layer in model:
+    layer.register_full_backward_hook(note)
+model[0].weight.register_hook(lambda gradient: seen.append(gradient.max().item()))
+model(torch.randn(8, 6)).mean().backward()
+print(len(seen))
+"""
+
+
+def test_hooks_read_numbers_of_gradients(tmp_path: Path) -> None:
+    """Those of modules run on nodes of the graph, where no tensor is called."""
+    text = HOOKS.replace("HOOKED", "grad_input, grad_output")
+    report = rehearsed(tmp_path, text)
+    assert report.complete
+    assert not report.findings
+
+
+def test_a_hook_with_too_few_parameters(tmp_path: Path) -> None:
+    """It is told as Python tells it, and not as a loss of the wrong size."""
+    (error,) = rehearsed(tmp_path, HOOKS.replace("HOOKED", "grad_output")).findings
+    assert "takes 2 positional arguments but 3 were given" in error.message
+    assert error.line == 7

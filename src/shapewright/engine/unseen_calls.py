@@ -389,10 +389,14 @@ def wrap_in_mode(engine: Engine, function: Callable[..., Any]) -> Callable[..., 
 
 @contextmanager
 def watch_backward(engine: Engine) -> Iterator[None]:
-    """Run backward methods of custom functions and saved-tensor hooks in our mode."""
+    """Run backward methods of custom functions, saved-tensor hooks and the hooks of
+    modules in our mode.
+    """
     node: Any = BackwardCFunction
     hooks: Any = saved_tensors_hooks
+    module: Any = torch.nn.Module
     apply, start = node.apply, hooks.__init__
+    registering = {name: getattr(module, name) for name in OF_MODULES}
 
     def applied(self: Any, *args: Any) -> Any:
         if getattr(self._forward_cls, "of_ours", False):
@@ -405,11 +409,25 @@ def watch_backward(engine: Engine) -> Iterator[None]:
     def started(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
         start(self, wrap_in_mode(engine, pack_hook), wrap_in_mode(engine, unpack_hook))
 
+    def make_registering(original: Any) -> Any:
+        def register(self: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            return original(self, wrap_in_mode(engine, hook), *args, **kwargs)
+
+        return copy_attributes(register, original)
+
     node.apply, hooks.__init__ = (
         copy_attributes(applied, apply),
         copy_attributes(started, start),
     )
+    for name, original in registering.items():
+        setattr(module, name, make_registering(original))
     try:
         yield
     finally:
         node.apply, hooks.__init__ = apply, start
+        for name, original in registering.items():
+            setattr(module, name, original)
+
+
+OF_MODULES = ("register_full_backward_hook", "register_full_backward_pre_hook")
+"""Methods whose hooks run within a backward pass, on nodes and not on tensors."""

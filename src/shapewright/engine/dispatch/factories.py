@@ -231,7 +231,8 @@ def _create_from_unknown(
     if "device" not in physical[1] and name not in plan_tables.DATA:
         physical[1]["device"] = "meta"
         engine.assume(f"`{name}` got a size or value that is not known; 1 is assumed")
-    out = engine.run(func, *physical).to("meta")
+    real = engine.run(func, *physical)
+    out = real.detach().to("meta").requires_grad_(real.requires_grad)  # still a leaf
     return record_results(
         engine, func, args, kwargs, infos, [v.to("meta") for v in _make_parts(infos)],
         [0] * len(infos), out, device=device, known=False,
@@ -258,7 +259,11 @@ def _copy_tensor(
     if name != "tensor" and moved is original and device == info.meta.device:
         return original
     out = torch.empty_strided(
-        moved.shape, moved.stride(), dtype=moved.dtype, device="meta"
+        moved.shape,
+        moved.stride(),
+        dtype=moved.dtype,
+        device="meta",
+        requires_grad=bool(kwargs.get("requires_grad")),
     )
     return record_results(
         engine, func, args, kwargs, infos, _make_parts(infos), [0] * len(infos), out,

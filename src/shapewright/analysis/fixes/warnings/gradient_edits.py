@@ -26,8 +26,13 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.missing_passes import LOST, UNREAD, WRAPPERS
 from shapewright.findings.codes import GRAPH_CUT
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 
 
 def suggest_backward(
@@ -59,6 +64,10 @@ def suggest_kept_graph(
     history = History(program)
     flags = tuple(cut_lines(text, flag) for flag in _iter_flags_of_losses(text))
     if isinstance(node, ast.Call) and (find_copy(node) is node or _is_leaf(node)):
+        if isinstance(node.args[0], ast.List | ast.ListComp) or _is_list(text, node):
+            new = f"torch.stack({text.written(node.args[0])})"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+            return
         new = write_without_numpy(text, node.args[0]) or text.written(node.args[0])
         new = new.removesuffix(".tolist()").removesuffix(".detach()")
         edits = (Edit(text.span(node), new), *flags)
@@ -75,6 +84,13 @@ def suggest_kept_graph(
         for fix in suggest_uncut_graph(history, cause):
             yield replace(fix, edits=(*fix.edits, *flags))
         return
+
+
+def _is_list(text: SourceText, node: ast.Call) -> bool:
+    """Return whether a call gets a name that stands for a list of the program."""
+    name = get_dotted_name(node.args[0])
+    values = find_defining(text, name) if name.isidentifier() else []
+    return any(isinstance(value, ast.List | ast.ListComp) for value in values)
 
 
 def _is_leaf(node: ast.Call) -> bool:
