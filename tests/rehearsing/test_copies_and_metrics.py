@@ -107,6 +107,20 @@ for a, _ in loader:
     F.mse_loss(net(mixed), noise).backward()
     optimizer.step()
 """
+HOOKED = f"""
+def halve(module, inputs, out):
+    return out * 0.5
+
+
+model.register_forward_hook(halve)
+{LOOP}
+"""
+STEPS = """
+class v2:
+    Compose, ToDtype, Normalize = list, lambda *a, **k: a, lambda *a: a
+
+
+"""
 READER = """
 class Attention(nn.Module):
     def __init__(self):
@@ -219,6 +233,21 @@ WRONG = {
         "`model` is built once, before the loop over folds",
         "`model = nn.Linear(6, 3)` in the loop",
     ),
+    "a hook that returns nothing": (
+        HOOKED.replace("return out * 0.5", "out = out * 0.5"),
+        "`halve` gives `out` another value and returns nothing",
+        "`return out * 0.5`",
+    ),
+    "bytes as they are": (
+        STEPS + "v2.Compose([v2.ToDtype(torch.float32), v2.Normalize([0.5], [0.2])])\n",
+        "keeps pixels between 0 and 255",
+        "`v2.ToDtype(torch.float32, scale=True)`",
+    ),
+    "weights that are clipped": (
+        LOOP + "    for p in model.parameters():\n        p.data.clamp(-1, 1)\n",
+        "`clamp` returns a new tensor, which is thrown away",
+        "`p.data = p.data.clamp(-1, 1)`",
+    ),
     "the upper triangle": (
         READER.replace("torch.tril", "torch.triu"),
         "hides the past, and shows the future",
@@ -266,6 +295,12 @@ RIGHT = {
     ),
     "pictures": PICTURES,
     "the lower triangle": READER,
+    "a hook": HOOKED,
+    "a hook that only reads": HOOKED.replace("return out * 0.5", "out.mean()"),
+    "scaled bytes": STEPS
+    + "v2.Compose([v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.5], [0.2])])",
+    "bytes with their own mean": STEPS
+    + "v2.Compose([v2.ToDtype(torch.float32), v2.Normalize([120.0], [50.0])])",
 }
 
 

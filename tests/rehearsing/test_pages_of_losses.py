@@ -162,6 +162,13 @@ AROUND = {
         "",
         "loss = bce(model(x), ones)\n",
     ),
+    "scaled-labels": (
+        "def to_tensor(picture):\n"
+        "    return torch.from_numpy(picture / np.float32(255))\n\n\n"
+        "model = nn.Linear(6, vocab)\n" + MODEL,
+        "",
+        "",
+    ),
     "minimized-overlap": ("model = nn.Linear(6, 6)\n" + MODEL, "", ""),
     "index-as-value": ("model = nn.Linear(6, 3)\n" + MODEL, "", ""),
     "reversed-divergence": (

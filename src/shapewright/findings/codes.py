@@ -646,6 +646,9 @@ INDEX_AS_VALUE = _hazard("index-as-value",
 MINIMIZED_OVERLAP = _hazard("minimized-overlap",
     "an overlap of prediction and mask that is minimized",
     "`1 - dice`", of_shapes=False)
+SCALED_LABELS = _hazard("scaled-labels",
+    "numbers of classes that `ToTensor` divides by 255",
+    "`torch.from_numpy(np.array(mask)).long()`", of_shapes=False)
 REVERSED_POLICY = _hazard("reversed-policy",
     "a policy loss that makes the actions with a high return less likely",
     "`-(log_prob * advantage).mean()`", of_shapes=False)

@@ -83,6 +83,56 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
             lines.add(call.op.span)  # the optimizer reads it, or the next forward pass
             yield scene.finding(RESULT_DROPPED, call.op, message)
     yield from _find_overwritten_results(scene)
+    yield from _find_unreturned_outputs(scene)
+
+
+def _find_unreturned_outputs(scene: HazardContext) -> Iterator[Finding]:
+    """Find forward hooks that give the name of the output another value, and return
+    nothing.
+    """
+    for text in scene.program.own_texts():
+        hooks = [
+            call.args[0]
+            for call in text.nodes
+            if isinstance(call, ast.Call)
+            and get_called_name(call) == "register_forward_hook"
+            and call.args
+        ]
+        registered = {get_called_name(hook) or get_last_name(hook) for hook in hooks}
+        registered |= {
+            inner.name  # of a function that makes hooks
+            for _, function in text.functions()
+            if function.name in registered
+            for inner in ast.walk(function)
+            if isinstance(inner, ast.FunctionDef)
+        }
+        for _, function in text.functions():
+            names = [argument.arg for argument in function.args.args]
+            parameters = names[1:] if names[:1] == ["self"] else names
+            if function.name not in registered or len(parameters) != len("mio"):
+                continue
+            nodes = list(ast.walk(function))
+            changed = [
+                node
+                for node in nodes
+                if isinstance(node, ast.Assign)
+                and ast.unparse(node.targets[0]) == parameters[-1]
+            ]
+            is_read = any(
+                isinstance(node, ast.Name)
+                and node.id == parameters[-1]
+                and isinstance(node.ctx, ast.Load)
+                and node.lineno > changed[-1].lineno
+                for node in (nodes if changed else ())
+            )
+            if not changed or is_read or any(isinstance(n, ast.Return) for n in nodes):
+                continue
+            message = (
+                f"`{function.name}` gives `{parameters[-1]}` another value and returns"
+                " nothing: a forward hook changes the output by what it returns"
+            )
+            place = text.span(changed[-1])
+            yield Finding(RESULT_DROPPED, "warning", message, place)
 
 
 def _find_overwritten_results(scene: HazardContext) -> Iterator[Finding]:

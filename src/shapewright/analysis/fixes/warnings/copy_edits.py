@@ -1,4 +1,4 @@
-"""Edits of updates between a model and its copy."""
+"""Edits of updates between a model and its copy, and of items that are written."""
 
 from __future__ import annotations
 
@@ -45,3 +45,25 @@ def suggest_written_parameter(
         name = node.targets[0].id
         new = f"{name}.data.copy_({text.written(node.value)})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+OPERATIONS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+
+def suggest_new_item(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `signal = signal + noise` for `signal += noise`, which writes the data
+    that a data set stores.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.AugAssign):
+        return
+    sign = OPERATIONS.get(type(statement.op))
+    if sign is None or not isinstance(statement.target, ast.Name):
+        return
+    name, value = statement.target.id, text.written(statement.value)
+    if sign != "+" and isinstance(statement.value, ast.BinOp):
+        value = f"({value})"
+    new = f"{name} = {name} {sign} {value}"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(statement), new),))

@@ -16,6 +16,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import (
+    collect_names,
     get_called_name,
     get_dotted_name,
     iter_assignments,
@@ -266,6 +267,10 @@ def suggest_assigned_result(
     """Suggest `x = x.float()` in place of `x.float()`; without the statement that gives
     the name to None, or with the name in place of the value before it.
     """
+    if "a forward hook changes" in finding.message and isinstance(node, ast.Assign):
+        new = f"return {text.written(node.value)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        return
     pair = find_overwriting(text, node)
     if pair is not None:
         yield from _suggest_kept_result(text, *pair)
@@ -276,6 +281,14 @@ def suggest_assigned_result(
     layer = program.layer(op) if op is not None else None
     value = get_changed_operand(node, layer is not None)
     if value is None:
+        return
+    loop = text.around(node, ast.For)
+    names = collect_names(loop.target, ast.Store) if loop is not None else set()
+    if isinstance(node.func, ast.Attribute) and text.written(value) in names:
+        end = text.span(node.func).end  # another name would not change the tensor
+        method, whole = text.written(node.func), text.written(node)
+        shown = f"{method}_{whole.removeprefix(method)}"
+        yield Fix("fits", f"`{join_lines(shown)}`", (Edit(end, "_"),))
         return
     new = f"{text.written(value)} = {text.written(node)}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from shapewright.analysis.fixes.warnings.accidental_shapes import suggest_flat_array
 from shapewright.analysis.fixes.warnings.copy_edits import (
+    suggest_new_item,
     suggest_other_way,
     suggest_written_parameter,
 )
@@ -123,6 +124,7 @@ from shapewright.findings.codes import (
     GRADIENTS_CLEARED_UNUSED,
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
+    ITEM_WRITTEN,
     LATE_BINDING,
     LOSS_OVERWRITTEN,
     MEAN_OF_MEANS,
@@ -229,6 +231,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: suggest_flag,
     METRIC_ARGUMENTS: suggest_labels_first,
+    ITEM_WRITTEN: suggest_new_item,
     REBOUND_PARAMETER: suggest_written_parameter,
     REVERSED_UPDATE: suggest_other_way,
     RETURN_ORDER: suggest_order_of_returns,

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import TIGHT, append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.hazards.distribution_inputs import get_scale
@@ -115,6 +116,9 @@ def suggest_scaled_pixels(
     if "between 0 and 1 already" in finding.message:
         yield from _suggest_undivided(text, node)
         return
+    if "`scale=True` divides" in finding.message and isinstance(node, ast.Call):
+        yield with_keyword(text, node, "scale=True")
+        return
     op = program.op_at(finding.span, finding.module)
     place = find_tensor_expressions(program, op)[0] if op is not None else None
     if place is not None:
@@ -123,6 +127,24 @@ def suggest_scaled_pixels(
             new = f"({text.written(place[0])}) / 255"
         inner = new if isinstance(node, ast.BinOp) else f"({new})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), inner),))
+
+
+def suggest_whole_labels(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `torch.from_numpy(np.array(mask)).long()` for a mask of classes."""
+    source: ast.expr | None = node if isinstance(node, ast.expr) else None
+    words = finding.message.partition("`")[2].partition("`")[0]
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and text.line_of(part) == words and part.args:
+            source = part
+    has_numpy = any(
+        isinstance(n, ast.Import) and any(a.asname == "np" for a in n.names)
+        for n in text.nodes
+    )
+    if isinstance(source, ast.Call) and has_numpy and isinstance(node, ast.expr):
+        new = f"torch.from_numpy(np.array({text.written(source.args[0])})).long()"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def _suggest_undivided(text: SourceText, node: ast.AST) -> Iterator[Fix]:

@@ -124,6 +124,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_limited_value,
     suggest_other_sign,
     suggest_scaled_pixels,
+    suggest_whole_labels,
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.state_dicts import suggest_renamed_keys
@@ -190,6 +191,7 @@ from shapewright.findings.codes import (
     REVERSED_POLICY,
     REVERSED_STRAIGHT_THROUGH,
     ROOT_OF_ZERO,
+    SCALED_LABELS,
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
     SHIFTED_TWICE,
@@ -278,6 +280,7 @@ WAYS: dict[str, Suggest] = {
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
     INDEX_AS_VALUE: suggest_values_of_actions,
+    SCALED_LABELS: suggest_whole_labels,
     MINIMIZED_OVERLAP: suggest_lost_overlap,
     ADVERSARIAL_LABELS: suggest_label_of_side,
     REVERSED_POLICY: suggest_negative,
