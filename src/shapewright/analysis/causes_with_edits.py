@@ -51,6 +51,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
     find_missing_rows,
 )
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
+from shapewright.analysis.refused_calls.formatted_lists import find_formatted_list
 from shapewright.analysis.refused_calls.handed_values import find_handed_value
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.item_dims import find_item_dims
@@ -137,6 +138,7 @@ SOLE: tuple[FindCause, ...] = (
     find_number_loss,
     find_refused_metric,
     find_fitted_step,
+    find_formatted_list,
     find_unwritten_file,
     find_library_model,
     find_config_key,
