@@ -82,6 +82,10 @@ from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
 from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
 from shapewright.analysis.refused_calls.registered_names import find_registered_name
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.sampler_indices import (
+    find_batch_sampler,
+    find_indices_of_whole,
+)
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
@@ -158,6 +162,8 @@ SOLE: tuple[FindCause, ...] = (
     find_refused_initializer,
     find_registered_name,
     find_split_lengths,
+    find_batch_sampler,
+    find_indices_of_whole,
     find_unpruned_parameter,
     find_refused_choice,
     find_reentrant_checkpoint,
