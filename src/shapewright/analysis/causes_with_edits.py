@@ -70,10 +70,7 @@ from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
-from shapewright.analysis.refused_calls.plain_values import (
-    find_plain_value,
-    find_texts,
-)
+from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
@@ -90,6 +87,7 @@ from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
+from shapewright.analysis.refused_calls.text_tensors import find_texts
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
 from shapewright.analysis.refused_calls.unapplied_layers import (
