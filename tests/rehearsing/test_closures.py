@@ -106,3 +106,38 @@ def test_values_that_are_read_below_stay_outside(tmp_path: Path) -> None:
 
 def test_a_closure_is_right(tmp_path: Path) -> None:
     assert rehearsed(tmp_path, _write(RIGHT)).findings == ()
+
+
+OWN = """\
+def evaluate():
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    return loss
+{step}
+"""
+STEPS = {
+    "called above": ("loss = evaluate()\noptimizer.step()", "loss = optimizer.step("),
+    "its result is not read": ("evaluate()\noptimizer.step()", "optimizer.step("),
+    "not called at all": ("optimizer.step()", "optimizer.step("),
+    "called with others": (
+        "print(float(evaluate()))\nloss = optimizer.step()", "optimizer.step(",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_function_that_is_such_a_closure_is_handed(tmp_path: Path, name: str) -> None:
+    step, new = STEPS[name]
+    finding = rehearsed(tmp_path, _write(OWN.format(step=step))).findings[-1]
+    assert [fix.message for fix in finding.fixes] == [f"`{new}evaluate)`"]
+    assert finding.fixes[0].checked
+    assert any("`evaluate` is such" in place.message for place in finding.related)
+
+
+def test_a_function_of_the_batch_is_no_closure(tmp_path: Path) -> None:
+    body = OWN.format(step="loss = evaluate(x, y)\noptimizer.step()")
+    body = body.replace("evaluate():", "evaluate(x, y):")
+    finding = rehearsed(tmp_path, _write(body)).findings[-1]
+    assert "`LBFGS` computes" in finding.message
+    assert not any("evaluate)" in fix.message for fix in finding.fixes)

@@ -131,3 +131,71 @@ def test_a_tuple_is_unpacked(tmp_path: Path) -> None:
     assert found(tmp_path, init, forward) == [
         ("tuple-as-tensor", "`out, _ = self.fc(x)`")
     ]
+
+
+PARTS = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(10, 8), nn.ReLU())
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+net = Net()
+{freezing}
+{listing}
+for _ in range(2):
+    x, y = torch.randn(8, 10), torch.randint(0, 5, (8,))
+    loss = nn.functional.cross_entropy(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+CALLED = "net.body.requires_grad_(False)"
+IN_LOOP = "for p in net.body.parameters():\n    p.requires_grad = False"
+LISTED = "[p for p in net.{}parameters() if p.requires_grad]"
+FILTERED = "filter(lambda p: p.requires_grad, net.{}parameters())"
+
+
+@pytest.mark.parametrize(
+    ("freezing", "listing", "listed"),
+    [
+        (CALLED, "rows = {}\noptimizer = torch.optim.Adam(rows)", LISTED),
+        (IN_LOOP, "optimizer = torch.optim.Adam({})", FILTERED),
+        (CALLED, "optimizer = torch.optim.Adam({}, lr=0.1)", LISTED),
+        (IN_LOOP, "rows = list({})\noptimizer = torch.optim.Adam(rows)", FILTERED),
+    ],
+)
+def test_the_whole_model_is_listed_for_its_frozen_part(
+    tmp_path: Path, freezing: str, listing: str, listed: str
+) -> None:
+    text = PARTS.format(
+        freezing=freezing, listing=listing.format(listed.format("body."))
+    )
+    finding = rehearsed(tmp_path, text).findings[-1]
+    assert finding.code == "nothing-to-train"
+    assert "freezes every parameter of `net.body`" in finding.message
+    assert [fix.message for fix in finding.fixes] == [f"`{listed.format('')}`"]
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(("part"), ["", "head."])
+def test_parameters_that_are_left_may_be_listed(tmp_path: Path, part: str) -> None:
+    listing = f"optimizer = torch.optim.Adam({LISTED.format(part)})"
+    text = PARTS.format(freezing=CALLED, listing=listing)
+    assert rehearsed(tmp_path, text).findings == ()
+
+
+def test_a_model_that_is_frozen_as_a_whole_is_unfrozen(tmp_path: Path) -> None:
+    text = PARTS.format(
+        freezing="for p in net.parameters():\n    p.requires_grad = False",
+        listing=f"optimizer = torch.optim.Adam({LISTED.format('')})",
+    )
+    finding = rehearsed(tmp_path, text).findings[-1]
+    assert finding.message.endswith("freezes every parameter")
+    assert finding.fixes[0].message == "`p.requires_grad = True`"

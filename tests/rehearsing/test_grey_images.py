@@ -162,3 +162,75 @@ def test_images_of_as_many_channels_as_the_model_are_quiet(
     pytest.importorskip("torchvision")
     text = FOLDER.format(channels=channels, before=before)
     assert not rehearsed(tmp_path, text).findings
+
+
+STATISTICS = """\
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms as T
+
+MEAN, STD = [0.4, 0.5, 0.3], [0.2, 0.2, 0.2]
+transform = T.Compose([T.ToTensor(), {normalize}])
+
+
+class Digits(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        return transform({image})
+
+
+net = nn.Conv2d({channels}, 4, 3)
+for x in DataLoader(Digits(), 4):
+    net(x).mean().backward()
+"""
+ARRAY = "np.zeros((28, 28, 1), np.uint8)"
+GREY = "Image.fromarray(np.zeros((28, 28), np.uint8))"
+COLOUR = "np.zeros((28, 28, 3), np.uint8)"
+
+
+def get_statistics(folder: Path, normalize: str, image: str, channels: int) -> list:
+    text = STATISTICS.format(normalize=normalize, image=image, channels=channels)
+    (folder / "work").mkdir()
+    return [
+        [fix.message for fix in finding.fixes if fix.checked]
+        for finding in rehearsed(folder / "work", text).findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("normalize", "new"),
+    [
+        ("T.Normalize((0.4, 0.5, 0.6), (0.1, 0.2, 0.3))", "(0.5,), (0.2,)"),
+        ("T.Normalize([0.4, 0.5, 0.3], std=[0.2, 0.2, 0.2])", "[0.4], [0.2]"),
+        ("T.Normalize(mean=MEAN, std=STD)", "[0.4], [0.2]"),
+    ],
+)
+def test_grey_images_are_normalized_by_one_mean(
+    tmp_path: Path, normalize: str, new: str
+) -> None:
+    fixes = get_statistics(tmp_path, normalize, ARRAY, 1)
+    assert fixes[0][0] == f"`T.Normalize({new})`"
+
+
+def test_pictures_in_grey_may_become_colours(tmp_path: Path) -> None:
+    normalize = "T.Normalize((0.4, 0.5, 0.6), (0.1, 0.2, 0.3))"
+    fixes = get_statistics(tmp_path, normalize, GREY, 3)
+    assert "Grayscale(num_output_channels=3)" in fixes[0][0]
+
+
+@pytest.mark.parametrize(
+    ("normalize", "image", "channels"),
+    [
+        ("T.Normalize((0.5,), (0.2,))", ARRAY, 1),
+        ("T.Normalize(MEAN, STD)", COLOUR, 3),
+    ],
+)
+def test_statistics_of_all_channels_are_quiet(
+    tmp_path: Path, normalize: str, image: str, channels: int
+) -> None:
+    assert get_statistics(tmp_path, normalize, image, channels) == []

@@ -185,3 +185,74 @@ print(h.grad.abs())
     (only,) = list_found(tmp_path, text)
     assert "`retain_grad()` keeps its gradient" in only.message
     assert only.fixes[0].message == "`h.retain_grad()`"
+
+
+PENALTY = """\
+import torch
+from torch import nn
+
+critic = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+optimizer = torch.optim.Adam(critic.parameters())
+
+{penalty}
+
+for _ in range(2):
+    real, fake = torch.randn(8, 4), torch.randn(8, 4)
+    e = torch.rand(8, 1)
+    loss = critic(fake).mean() - critic(real).mean() + penalty(real, fake)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MIXED = """\
+def penalty(real, fake):
+    e = torch.rand(8, 1)
+    mixed = {mixed}
+    score = critic(mixed).sum()
+    grads = torch.autograd.grad({wanted}, create_graph=True)[0]
+    return (grads.norm(dim=1) - 1).square().mean()
+"""
+HANDED = """\
+def slope(x):
+    score = critic(x).sum()
+    return torch.autograd.grad(score, x, create_graph=True)[0]
+
+def penalty(real, fake):
+    return slope(0.5 * real + 0.5 * fake).square().mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("penalty", "new"),
+    [
+        (
+            MIXED.format(
+                mixed="e * real + (1 - e) * fake", wanted="outputs=score, inputs=mixed"
+            ),
+            "(e * real + (1 - e) * fake).requires_grad_(True)",
+        ),
+        (
+            MIXED.format(mixed="torch.lerp(fake, real, e)", wanted="score, [mixed]"),
+            "torch.lerp(fake, real, e).requires_grad_(True)",
+        ),
+        (
+            MIXED.format(mixed="real.clone()", wanted="score, mixed"),
+            "real.clone().requires_grad_(True)",
+        ),
+        (HANDED, "x.requires_grad_(True)"),
+    ],
+)
+def test_what_is_differentiated_by_asks_for_gradients(
+    penalty: str, new: str, tmp_path: Path
+) -> None:
+    finding = list_found(tmp_path, PENALTY.format(penalty=penalty))[0]
+    assert finding.code == "graph-cut"
+    assert finding.fixes[0].message == f"`{new}`"
+    assert finding.fixes[0].checked
+
+
+def test_a_penalty_that_asks_for_gradients_is_quiet(tmp_path: Path) -> None:
+    penalty = MIXED.format(
+        mixed="(e * real + (1 - e) * fake).requires_grad_()", wanted="score, mixed"
+    )
+    assert list_found(tmp_path, PENALTY.format(penalty=penalty)) == []

@@ -51,6 +51,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
     find_missing_rows,
 )
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
+from shapewright.analysis.refused_calls.formatted_lists import find_formatted_list
 from shapewright.analysis.refused_calls.handed_values import find_handed_value
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.item_dims import find_item_dims
@@ -69,10 +70,7 @@ from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
-from shapewright.analysis.refused_calls.plain_values import (
-    find_plain_value,
-    find_texts,
-)
+from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
@@ -81,10 +79,15 @@ from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
 from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
 from shapewright.analysis.refused_calls.registered_names import find_registered_name
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.sampler_indices import (
+    find_batch_sampler,
+    find_indices_of_whole,
+)
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
+from shapewright.analysis.refused_calls.text_tensors import find_texts
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
 from shapewright.analysis.refused_calls.unapplied_layers import (
@@ -137,6 +140,7 @@ SOLE: tuple[FindCause, ...] = (
     find_number_loss,
     find_refused_metric,
     find_fitted_step,
+    find_formatted_list,
     find_unwritten_file,
     find_library_model,
     find_config_key,
@@ -156,6 +160,8 @@ SOLE: tuple[FindCause, ...] = (
     find_refused_initializer,
     find_registered_name,
     find_split_lengths,
+    find_batch_sampler,
+    find_indices_of_whole,
     find_unpruned_parameter,
     find_refused_choice,
     find_reentrant_checkpoint,

@@ -24,10 +24,16 @@ from shapewright.findings.codes import (
     NOTHING_TO_TRAIN,
 )
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
+    get_last_name,
     get_own_attribute,
 )
 
@@ -97,10 +103,14 @@ def _explain_empty(
     owner = parameters
     if isinstance(parameters, ast.Call) and isinstance(parameters.func, ast.Attribute):
         owner = parameters.func.value
-    if isinstance(parameters, ast.Call) and get_called_name(parameters) == "filter":
-        return _explain_frozen(program, text, parameters)
-    if isinstance(parameters, ast.ListComp | ast.GeneratorExp):
-        return _explain_frozen(program, text, parameters)
+    defining = [parameters]
+    if isinstance(parameters, ast.Name):
+        defining += find_defining(text, parameters.id)
+    for value in defining[-1:]:
+        filtered = _strip_list(value)
+        is_filter = isinstance(filtered, ast.ListComp | ast.GeneratorExp)
+        if is_filter or get_called_name(filtered) == "filter":
+            return _explain_frozen(text, filtered)
     definition = _find_class(program, text, owner)
     if definition is None:
         return None
@@ -272,30 +282,89 @@ def _explain_used_argument(
     return Explanation(message, related, (Fix("fits", f"`{new}`", (edit,)),))
 
 
-def _explain_frozen(
-    program: Program, text: SourceText, parameters: ast.expr
-) -> Explanation | None:
+def _strip_list(value: ast.expr) -> ast.expr:
+    """Return what `list(...)` is made of, other expressions as they are."""
+    is_list = get_called_name(value) in ("list", "tuple")
+    if is_list and isinstance(value, ast.Call) and value.args:
+        return value.args[0]
+    return value
+
+
+def _explain_frozen(text: SourceText, parameters: ast.expr) -> Explanation | None:
     """Explain a filter that leaves no parameter, because all are frozen."""
     from shapewright.analysis.autograd_errors.lost_graphs import find_freezing
 
-    place = find_freezing(text)
-    if place is None or "requires_grad" not in text.written(parameters):
+    if "requires_grad" not in text.written(parameters):
+        return None
+    listed = _find_listed_module(parameters)
+    part = next(_iter_freezing(text, listed), None) if listed is not None else None
+    place = part if part is not None else find_freezing(text)
+    if place is None:
         return None
     written = join_lines(text.written(place))
-    message = f"`{written}` at line {place.lineno} freezes every parameter"
+    fixes: list[Fix] = []
+    related = (Related(text.span(place), "frozen here"),)
+    whose = ""
+    if part is not None and isinstance(listed, ast.Attribute):
+        whose = f" of `{text.written(listed)}`, and no other is listed"
+        owner: ast.expr = listed.value
+        while get_dotted_name(owner) not in ("", "self"):
+            whole = text.written(owner)
+            new = join_lines(text.written(parameters)).replace(
+                f"{text.written(listed)}.", f"{whole}.", 1
+            )
+            edit = Edit(text.span(listed), whole)
+            fixes.append(Fix("fits", f"`{new}`", (edit,)))
+            if not isinstance(owner, ast.Attribute):
+                break
+            owner = owner.value
+    message = f"`{written}` at line {place.lineno} freezes every parameter{whose}"
     flags = [
         flag
         for flag in ast.walk(place)
         if isinstance(flag, ast.Constant) and flag.value is False
     ]
-    fixes = [
+    fixes += [
         Fix("fits", f"`{written.replace('False', 'True')}`",
             (Edit(text.span(flag), "True"),))
         for flag in flags[:1]
+        if not fixes
     ]  # fmt: skip
-    return Explanation(
-        message, (Related(text.span(place), "frozen here"),), tuple(fixes)
-    )
+    return Explanation(message, related, tuple(fixes))
+
+
+def _find_listed_module(parameters: ast.expr) -> ast.expr | None:
+    """Return the module whose parameters are filtered, if there is one."""
+    owners = [
+        node.func.value
+        for node in ast.walk(parameters)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("parameters", "named_parameters")
+    ]
+    return owners[0] if len(owners) == 1 else None
+
+
+def _iter_freezing(text: SourceText, module: ast.expr) -> Iterator[ast.stmt | ast.expr]:
+    """Yield the statements that turn off the gradients of just this module."""
+    name = get_dotted_name(module)
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) == "requires_grad_":
+            values = [getattr(value, "value", None) for value in node.args]
+            if name and get_dotted_name(get_receiver(node)) == name:
+                yield from [node] if values == [False] else []
+        elif isinstance(node, ast.For) and name:
+            listed = _find_listed_module(node.iter)
+            if listed is None or get_dotted_name(listed) != name:
+                continue
+            if any(isinstance(part, ast.If) for part in ast.walk(node)):
+                continue
+            for statement in ast.walk(node):
+                value = statement.value if isinstance(statement, ast.Assign) else None
+                is_off = isinstance(value, ast.Constant) and value.value is False
+                if not isinstance(statement, ast.Assign) or not is_off:
+                    continue
+                if get_last_name(statement.targets[0]) == "requires_grad":
+                    yield statement
 
 
 # -- a result in place of a parameter --------------------------------------------------

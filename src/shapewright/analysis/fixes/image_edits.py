@@ -16,11 +16,14 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import collect_leaves
 
+DIGITS = 4
+"""Those of a mean of three numbers."""
 TENSORS = ("ToTensor", "PILToTensor", "ToImage")
 """Transforms that make a tensor of an image."""
 
@@ -121,22 +124,41 @@ LEAST_SHARE = 0.75
 
 
 def _suggest_single_numbers(text: SourceText, node: ast.Call) -> Iterator[Fix]:
-    """Suggest `Normalize((0.5,), (0.5,))` for three equal numbers of each."""
+    """Suggest `Normalize((0.5,), (0.5,))` for three numbers of each: the one that all
+    are equal to, or their mean.
+    """
     values = [*node.args[:2], *(word.value for word in node.keywords)]
     edits = []
     for value in values:
-        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) > 1:
-            numbers = {text.written(element) for element in value.elts}
-            if len(numbers) > 1:
+        known = find_known_value(text, value) if isinstance(value, ast.Name) else value
+        if isinstance(known, ast.Tuple | ast.List) and len(known.elts) > 1:
+            number = _get_mean(text, known)
+            if not number:
                 return
-            number = numbers.pop()
-            new = f"[{number}]" if isinstance(value, ast.List) else f"({number},)"
+            new = f"[{number}]" if isinstance(known, ast.List) else f"({number},)"
             edits.append(Edit(text.span(value), new))
     if len(edits) != 2:
         return
     first, second = (edit.text for edit in edits)
     message = f"`{text.written(node.func)}({first}, {second})`"
     yield Fix("fits", message, tuple(edits))
+
+
+def _get_mean(text: SourceText, values: ast.Tuple | ast.List) -> str:
+    """Return what several numbers are all written as, or else their mean, or nothing
+    where they are not known.
+    """
+    written = {text.written(element) for element in values.elts}
+    if len(written) == 1:
+        return written.pop()
+    numbers = [
+        element.value
+        for element in values.elts
+        if isinstance(element, ast.Constant) and isinstance(element.value, int | float)
+    ]
+    if len(numbers) != len(values.elts):
+        return ""
+    return str(round(sum(numbers) / len(numbers), DIGITS))
 
 
 def suggest_transform(

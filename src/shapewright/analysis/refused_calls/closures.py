@@ -13,6 +13,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
     get_called_name,
+    get_dotted_name,
     get_last_line,
 )
 
@@ -36,10 +37,62 @@ def find_missing_closure(program: Program, finding: Finding) -> Explanation | No
         for call in text.nodes
         if isinstance(call, ast.Call) and get_called_name(call) == "LBFGS"
     ]
+    own = _find_own_closure(text, node)
+    if own is not None:
+        where = Related(text.span(own).start, f"`{own.name}` is such a function")
+        fix = _suggest_own_closure(text, node, own)
+        return Explanation(message, (*built[:1], where), (fix,) if fix else ())
     edit = _write_closure(text, node)
     shown = "`def closure():` around what computes the loss"
     fixes = (Fix("fits", shown, (edit,)),) if edit is not None else ()
     return Explanation(message, tuple(built[:1]), fixes)
+
+
+def _find_own_closure(
+    text: SourceText, node: ast.expr | ast.stmt
+) -> ast.FunctionDef | None:
+    """Return the function of the program that computes a loss and its gradients, and
+    returns the loss, if the step can see one.
+    """
+    scopes = [text.tree, *(n for n in text.outwards(node) if isinstance(n, FUNCTIONS))]
+    fitting = []
+    for function in text.nodes:
+        if not isinstance(function, ast.FunctionDef) or function.lineno > node.lineno:
+            continue
+        arguments = function.args
+        is_free = len(arguments.args) == len(arguments.defaults)
+        within = {get_called_name(part) for part in ast.walk(function)}
+        last = function.body[-1]
+        around = text.around(text.parent(function), *FUNCTIONS) or text.tree
+        computes = "backward" in within and "step" not in within
+        returns = isinstance(last, ast.Return) and last.value is not None
+        if is_free and computes and returns and around in scopes:
+            fitting.append(function)
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _suggest_own_closure(
+    text: SourceText, node: ast.expr | ast.stmt, own: ast.FunctionDef
+) -> Fix | None:
+    """Suggest `optimizer.step(closure)`, without the call of the function above it."""
+    step = text.statement_of(node) if isinstance(node, ast.expr) else node
+    call = getattr(step, "value", None)
+    if not isinstance(call, ast.Call) or call.args or call.keywords:
+        return None
+    new = f"{text.written(call.func)}({own.name})"
+    block = getattr(text.parent(step), "body", [])
+    above = block[block.index(step) - 1] if step in block[1:] else None
+    called = getattr(above, "value", None)
+    is_call = isinstance(called, ast.Call) and get_dotted_name(called.func) == own.name
+    if not isinstance(step, ast.Expr) or not is_call or called.args:  # type: ignore[union-attr]
+        return Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
+    if isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name):
+        new = f"{above.targets[0].id} = {new}"
+    elif not isinstance(above, ast.Expr):
+        return None
+    first, last = text.span(above), text.span(step)
+    whole = Span(text.file, first.line, first.column, last.end_line, last.end_column)
+    return Fix("fits", f"`{new}`", (Edit(whole, new),))
 
 
 def _write_closure(text: SourceText, node: ast.expr | ast.stmt) -> Edit | None:

@@ -291,7 +291,8 @@ OF_STEPS = re.compile(
     r"^'(?:float|int|Tensor|ndarray|Series|DataFrame)' object has no attribute"
     r"|^X has \d+ features|instance is not fitted yet|^Cannot cast ufunc"
     r"|^cannot write mode \w+ as|^The truth value of|^Target is multi"
-    r"|^Expected \d+ lr_lambdas"
+    r"|^Expected \d+ lr_lambdas|^unsupported format string passed to (?:list|tuple)\."
+    r"|^must be real number, not (?:list|tuple)$"
 )
 """What is said of the kind of a value, of the program's steps, or of their order, which
 rests on no number either.

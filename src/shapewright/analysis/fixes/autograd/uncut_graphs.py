@@ -22,6 +22,7 @@ from shapewright.analysis.fixes.autograd.unconnected_parts import (
 )
 from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_loss
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_calls.recomputed_parts import FLAG, suggest_other_kind
@@ -39,6 +40,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
     get_last_line,
+    iter_assignments,
 )
 
 COPIES = ("tensor", "as_tensor")
@@ -311,7 +313,10 @@ def _write_trained_head(text: SourceText, node: ast.AST, message: str) -> Fix | 
 
 
 def suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest to ask for gradients before the forward pass that records them."""
+    """Suggest to ask for gradients where what is differentiated by is made, or before
+    the forward pass that records them.
+    """
+    yield from _suggest_requiring_where_made(history, cause)
     text_and_statement = history.find_text(
         cause.maker.span if cause.maker is not None else None
     )
@@ -324,3 +329,40 @@ def suggest_requiring(history: History, cause: Cause) -> Iterator[Fix]:
         if name and not name[0].isupper():
             new = f"{name}.requires_grad_(True)"
             yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
+
+
+def _suggest_requiring_where_made(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `.requires_grad_(True)` behind what the names of `inputs=` are set to, or
+    above the forward pass for what a function is handed.
+    """
+    text_and_call = history.program.call_at(cause.failing.span)
+    fact = cause.fact
+    if text_and_call is None or fact is None or fact.tensor in history.program.states:
+        return
+    text, call = text_and_call
+    wanted = [word.value for word in call.keywords if word.arg == "inputs"]
+    wanted = wanted or call.args[1:2]
+    if len(wanted) == 1 and isinstance(wanted[0], ast.List | ast.Tuple):
+        wanted = wanted[0].elts
+    if len(wanted) != 1 or not isinstance(wanted[0], ast.Name):
+        return
+    name = wanted[0].id
+    function = text.around(call, ast.FunctionDef)
+    values = [
+        value
+        for target, value in iter_assignments(function or text.tree)
+        if isinstance(target, ast.Name) and target.id == name
+        if value.lineno <= call.lineno
+        if text.around(value, ast.FunctionDef) is function
+    ]
+    if values:
+        last = max(values, key=lambda value: value.lineno)
+        yield append_method(text, last, ".requires_grad_(True)")
+        return
+    maker = history.find_text(cause.maker.span if cause.maker is not None else None)
+    if function is None or maker is None or maker[0].file != text.file:
+        return
+    is_handed = any(argument.arg == name for argument in function.args.args)
+    if is_handed and text.around(maker[1], ast.FunctionDef) is function:
+        new = f"{name}.requires_grad_(True)"
+        yield Fix("fits", f"`{new}`", (write_before(text, maker[1], new),))
