@@ -62,8 +62,8 @@ def find_unpassed_masks(scene: HazardContext) -> Iterator[Finding]:
     """
     calls = [call for call in scene.program.trace.calls if call.span is not None]
     outer: dict[Span | None, str] = {}
-    for call in calls:
-        outer.setdefault(call.span, call.class_name)
+    for module_call in calls:
+        outer.setdefault(module_call.span, module_call.class_name)
     models = {
         span: name
         for span, name in outer.items()
