@@ -71,3 +71,63 @@ def test_shuffled_batches_have_no_places(
 
 def test_as_many_outputs_as_names_are_quiet(tmp_path: Path) -> None:
     assert not find_errors(tmp_path, outputs="len(NAMES)")
+
+
+CONFIGURED = """\
+import torch
+from transformers import {kind}Config, {kind}ForSequenceClassification
+
+topic_names = ["sport", "tech", "health", "culture"]
+{before}
+config = {kind}Config(vocab_size=50, {sizes}{more})
+model = {kind}ForSequenceClassification(config)
+ids, labels = torch.randint(3, 50, (8, 6)), torch.arange(8) % {count}
+model(input_ids=ids, labels=labels).loss.backward()
+"""
+WIDE = (
+    "hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32"
+)
+NARROW = "dim=16, n_layers=1, n_heads=2, hidden_dim=32"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "more"),
+    [
+        ("Bert", WIDE, ""),
+        ("Bert", WIDE, ", pad_token_id=1,"),
+        ("DistilBert", NARROW, ""),
+    ],
+    ids=["bert", "with a comma", "distilbert"],
+)
+def test_a_config_without_a_number_counts_the_names(
+    kind: str, sizes: str, more: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    text = CONFIGURED.format(kind=kind, sizes=sizes, more=more, before="", count=4)
+    findings = rehearsed(tmp_path, text).findings
+    (finding,) = [finding for finding in findings if finding.severity == "error"]
+    assert "num_labels=len(topic_names)" in finding.fixes[0].message
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(
+    ("before", "more", "count"),
+    [
+        ("other_names = ['a', 'b', 'c', 'd', 'e']", "", 4),
+        ("", ", num_labels=3", 4),
+        ("", "", 9),
+    ],
+    ids=["two lists", "a number", "more labels"],
+)
+def test_a_config_that_may_mean_others_keeps_its_number(
+    before: str, more: str, count: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    text = CONFIGURED.format(
+        kind="Bert", sizes=WIDE, more=more, before=before, count=count
+    )
+    findings = rehearsed(tmp_path, text).findings
+    (finding,) = [finding for finding in findings if finding.severity == "error"]
+    assert not any(
+        "num_labels=len(topic_names)" in fix.message for fix in finding.fixes
+    )

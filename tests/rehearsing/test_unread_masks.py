@@ -98,3 +98,82 @@ def test_a_mask_that_hides_no_scores_is_quiet(tmp_path: Path) -> None:
     text = SCRIPT.format(hide=hide, name="padding_mask", call="layer(x, memory)")
     report = rehearsed(tmp_path, text)
     assert "mask-axis" not in [f.code for f in report.findings]
+
+
+OF_MODEL = """\
+import torch
+from transformers import BertConfig, {model}
+
+config = BertConfig(
+    vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=32,
+)
+model = {model}(config).eval()
+input_ids = torch.randint(1, 40, (3, 7))
+input_ids[0, 4:] = 0
+{mask}
+
+
+def embed(tokens):
+    mask = tokens.ne(0).long()
+    {inner}
+    return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+with torch.no_grad():
+    {call}
+print(out.shape)
+"""
+OWN = "hidden = model(tokens).last_hidden_state"
+UNPASSED = {
+    "script": (
+        "attention_mask = (input_ids != 0).long()",
+        "pass",
+        "out = model(input_ids).last_hidden_state * attention_mask[..., None]",
+        "attention_mask=attention_mask",
+    ),
+    "another name": (
+        "padding_mask = input_ids.ne(0)",
+        "pass",
+        "out = model(input_ids=input_ids).last_hidden_state * padding_mask[..., None]",
+        "attention_mask=padding_mask",
+    ),
+    "function": (
+        "",
+        OWN,
+        "out = embed(input_ids)",
+        "attention_mask=mask",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNPASSED)
+def test_a_mask_that_a_model_lacks_is_given_to_it(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    mask, inner, call, fix = UNPASSED[name]
+    text = OF_MODEL.format(model="BertModel", mask=mask, inner=inner, call=call)
+    report = rehearsed(tmp_path, text)
+    (finding,) = [f for f in report.findings if f.code == "mask-axis"]
+    assert "is not given to the model" in finding.message
+    assert fix in finding.fixes[0].message
+    assert finding.fixes[0].checked
+
+
+MASK = "attention_mask = (input_ids != 0).long()"
+PASSED = {
+    "by name": (MASK, "out = model(input_ids, attention_mask=attention_mask)[0]"),
+    "by place": (MASK, "out = model(input_ids, attention_mask)[0]"),
+    "of padding": ("pad_mask = input_ids == 0", "out = model(input_ids)[0]"),
+    "of others": ("mask = torch.rand(3, 7) > 0.5", "out = model(input_ids)[0]"),
+    "starred": (MASK, "out = model(**dict(input_ids=input_ids))[0]"),
+    "none": ("", "out = model(input_ids)[0]"),
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_models_that_have_their_mask_are_quiet(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    mask, call = PASSED[name]
+    text = OF_MODEL.format(model="BertModel", mask=mask, inner="pass", call=call)
+    report = rehearsed(tmp_path, text)
+    assert "mask-axis" not in [f.code for f in report.findings]

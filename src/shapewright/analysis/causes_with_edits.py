@@ -38,6 +38,9 @@ from shapewright.analysis.parameter_groups import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.refused_calls.argument_counts import find_missing_argument
 from shapewright.analysis.refused_calls.arrays_for_tensors import find_array_for_tensor
+from shapewright.analysis.refused_calls.broadcast_scores import (
+    find_broadcast_scores,
+)
 from shapewright.analysis.refused_calls.called_containers import find_called_container
 from shapewright.analysis.refused_calls.closures import find_missing_closure
 from shapewright.analysis.refused_calls.collated_pictures import (
@@ -135,6 +138,7 @@ FINDERS: tuple[FindCause, ...] = (
 )
 
 SOLE: tuple[FindCause, ...] = (
+    find_broadcast_scores,
     find_unapplied_layer,
     find_refused_array,
     find_number_loss,

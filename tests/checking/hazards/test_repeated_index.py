@@ -75,3 +75,70 @@ RIGHT = {
 @pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
 def test_what_is_right_is_left_alone(tmp_path: Path, text: str) -> None:
     assert told(tmp_path, text) == []
+
+
+NODES = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+source, to = torch.randint(0, 8, (2, 30))
+message = nn.Linear(3, 4)
+messages = message(torch.randn(8, 3)[source])
+index = to[:, None].expand_as(messages)
+"""
+COUNTS = """\
+import torch
+
+words = [torch.randint(0, 9, (n,)) for n in (20, 30)]
+"""
+LOST = {
+    "scatter": (
+        NODES + "total = torch.zeros(8, 4)\ntotal = total.scatter(0, index, messages)",
+        "`scatter_add`",
+    ),
+    "in place": (
+        NODES + "total = torch.zeros(8, 4).scatter_(0, index, src=messages)",
+        "`scatter_add_`",
+    ),
+    "of torch": (
+        NODES + "total = torch.scatter(torch.zeros(8, 4), 0, index, messages)",
+        "`scatter_add`",
+    ),
+    "counts": (
+        COUNTS + "for ids in words:\n    counts = torch.zeros(9)\n    counts[ids] += 1",
+        "`counts.index_add_(0, ids, torch.ones_like(ids, dtype=counts.dtype))`",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_is_lost_is_added(case: str, tmp_path: Path) -> None:
+    text, fix = LOST[case]
+    findings = rehearsed(tmp_path, text).findings
+    (finding,) = [f for f in findings if f.code == "repeated-index"]
+    assert finding.severity == "warning"
+    assert [one.message for one in finding.fixes if one.checked] == [fix]
+
+
+KEPT = {
+    "added": NODES + "total = torch.zeros(8, 4).scatter_add(0, index, messages)",
+    "reduced": NODES
+    + "total = torch.zeros(8, 4).scatter(0, index, messages, reduce='add')",
+    "enough places": NODES + "total = torch.zeros(40, 4).scatter(0, index, messages)",
+    "a spare place": NODES
+    + "n = 8\ntotal = torch.zeros(n + 1, 4).scatter(0, index, messages)[:n]",
+    "a mark": NODES + "total = torch.zeros(8, 4).scatter(0, index, 1.0)",
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_keeps_all_is_quiet(case: str, tmp_path: Path) -> None:
+    findings = rehearsed(tmp_path, KEPT[case]).findings
+    assert not [f for f in findings if f.code == "repeated-index"]
+
+
+def test_a_count_of_lists_is_a_note(tmp_path: Path) -> None:
+    text = COUNTS + "counts = torch.zeros(9)\nfor ids in words:\n    counts[ids] += 1"
+    findings = rehearsed(tmp_path, text).findings
+    assert {f.severity for f in findings} == {"note"}

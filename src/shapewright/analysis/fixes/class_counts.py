@@ -49,7 +49,8 @@ def suggest_counted_outputs(program: Program, failure: Failure) -> Iterator[Fix]
 
 def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `num_labels=len(NAMES)` for a number of classes, where a loss is given
-    labels beyond it and the program lists more names of classes.
+    labels beyond it and the program lists more names of classes; also for the config
+    of a model that no number is written for.
     """
     unmet, op = failure.unmet, program.trace.ops[failure.op]
     if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
@@ -77,6 +78,8 @@ def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
             and OF_CLASSES.search(target.id.lower())
             and all(_is_text(part) for part in value.elts)
         ]
+        if not numbers and len(lists) == 1 and needs == DEFAULT_LABELS:
+            yield from _suggest_labels_of_config(text, lists[0])
         if len(numbers) != 1 or len(lists) != 1:
             continue
         (number,), (names,) = numbers, lists
@@ -85,6 +88,44 @@ def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"len({names.id})"
         shown = f"`{new}` for `{needs}`"
         yield Fix("fits", shown, (Edit(text.span(number), new),))
+
+
+def _suggest_labels_of_config(text: SourceText, names: ast.Name) -> Iterator[Fix]:
+    """Suggest `num_labels=len(NAMES)` for the config of a model of `transformers`, or
+    for the call that loads it, where none is given.
+    """
+    if text.around(names, *FUNCTIONS) is not None or "transformers" not in text.text:
+        return
+    calls = [node for node in text.nodes if isinstance(node, ast.Call)]
+    models = [call for call in calls if OF_LABELS.search(_get_class_name(call))]
+    configs = [call for call in calls if CONFIG.match(_get_class_name(call))]
+    if len(models) != 1 or len(configs) > 1:
+        return
+    built = (configs or models)[0]
+    words = {word.arg for call in (*models, *configs) for word in call.keywords}
+    if is_starred(built) or words & OF_CONFIGS or built.lineno < names.lineno:
+        return
+    if not configs and get_called_name(built) != "from_pretrained":
+        return
+    yield with_keyword(text, built, f"num_labels=len({names.id})")
+
+
+def _get_class_name(call: ast.Call) -> str:
+    """Return the class that a call builds: `BertConfig` of
+    `BertConfig.from_pretrained(name)`.
+    """
+    name, func = get_called_name(call), call.func
+    if name == "from_pretrained" and isinstance(func, ast.Attribute):
+        return get_last_name(func.value)
+    return name
+
+
+DEFAULT_LABELS = 2
+"""Labels of a config of `transformers` that is given no number."""
+OF_LABELS = re.compile(r"For(Sequence|Token|Image|Audio|Video)Classification$")
+CONFIG = re.compile(r"[A-Z]\w*Config$")
+OF_CONFIGS = frozenset({"num_labels", "id2label", "label2id", "problem_type"})
+"""Settings that say how many labels there are."""
 
 
 COUNTS = re.compile(r"(class|label|categor|kind|species|intent|target)(es|s|ies)?$")

@@ -15,6 +15,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_ancestors,
     find_base,
 )
+from shapewright.analysis.hazards.window_targets import find_window_targets
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import UNRELATED_NOISE, UNSHIFTED_TARGET, looks_for
@@ -43,7 +44,9 @@ Slices = tuple[Any, ...]
 
 @looks_for(UNSHIFTED_TARGET)
 def find_unshifted_targets(scene: HazardContext) -> Iterator[Finding]:
-    """Find causal models of tokens whose targets are their own inputs, unshifted."""
+    """Find causal models of tokens whose targets are their own inputs, unshifted, and
+    windows of a series whose target is their own last value.
+    """
     for call in scene.calls:
         if call.name not in CLASS_LOSSES | {"gather"} or len(call.op.inputs) < 2:
             continue
@@ -64,6 +67,7 @@ def find_unshifted_targets(scene: HazardContext) -> Iterator[Finding]:
         )
         read = (embedding.op, "the model reads the tokens here")
         yield scene.finding(UNSHIFTED_TARGET, call.op, message, read)
+    yield from find_window_targets(scene)
 
 
 def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]:

@@ -1,9 +1,10 @@
-"""Find the last step of both directions of a recurrent layer, and the first step of
-one direction.
+"""Find the last step of both directions of a recurrent layer, the first step of one
+direction, and cell states that are read for hidden ones.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
@@ -15,6 +16,9 @@ from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import FUNCTIONS
 from shapewright.record.ops import Fact
 
 PADDING = "_pad_packed_sequence"
@@ -38,6 +42,57 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
         for call in _iter_backward_halves(scene, fact, time):
             yield _report(scene, layer, call)
     yield from _find_first_steps(scene)
+    yield from _find_cell_states(scene)
+
+
+def _find_cell_states(scene: HazardContext) -> Iterator[Finding]:
+    """Find `_, hidden = self.lstm(x)` of which only `hidden[-1]` is read: the last of
+    the pair is the cell state, in place of the last layer's hidden state.
+    """
+    spans: set[Span] = set()
+    for layer in scene.calls:
+        span = layer.op.span
+        place = scene.program.call_at(span) if layer.name == LSTM else None
+        if place is None or span is None or span in spans:
+            continue
+        text, call = place
+        pair = get_pair_read_last(text, call)
+        if pair is None:
+            continue
+        spans.add(span)
+        message = (
+            f"`{pair.id}` is the pair of hidden and cell state, and `{pair.id}[-1]` the"
+            " cell state: nothing reads the hidden state or the output of the LSTM"
+        )
+        yield scene.finding(LAST_STEP, layer.op, message)
+
+
+LSTM = "lstm"
+
+
+def get_pair_read_last(text: SourceText, call: ast.Call) -> ast.Name | None:
+    """Return the name of the states of an LSTM, where a function reads nothing but
+    their last item, and not the output beside them.
+    """
+    statement, scope = text.parent(call), text.around(call, *FUNCTIONS) or text.tree
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or scope is None:
+        return None
+    output, pair = target.elts
+    if not isinstance(output, ast.Name) or not isinstance(pair, ast.Name):
+        return None
+    names = [node for node in ast.walk(scope) if isinstance(node, ast.Name)]
+    if any(n.id == output.id and isinstance(n.ctx, ast.Load) for n in names):
+        return None
+    places = [name for name in names if name.id == pair.id and name is not pair]
+    is_last = [
+        isinstance(around := text.parent(name), ast.Subscript)
+        and name is around.value
+        and isinstance(around.ctx, ast.Load)
+        and text.written(around.slice) == "-1"
+        for name in places
+    ]
+    return pair if is_last and all(is_last) else None
 
 
 def _find_first_steps(scene: HazardContext) -> Iterator[Finding]:

@@ -5,16 +5,22 @@ so that the last wins. It is told where an index has more entries than there are
 
 `mask.scatter_(-1, index.clamp(min=0), index >= 0)` too writes one place several times:
 the entries of -1 become 0, and their False may be what stays at place 0.
+
+`zeros.scatter(0, index, messages)` writes what it should add up where there are more
+messages than rows.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator, Mapping
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.findings.codes import REPEATED_INDEX, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
+from shapewright.program.syntax_nodes import get_last_name
 from shapewright.record.ops import Fact, Op
 
 SUMS = frozenset("+ - += -= add sub add_ sub_".split())
@@ -32,6 +38,7 @@ def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
     without a place that write to the first one.
     """
     yield from _find_clamped_writes(scene)
+    yield from _find_overwritten_sums(scene)
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last
     for op in scene.program.trace.ops:
@@ -50,6 +57,7 @@ def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
             if any(_is_once(entry, producers) for entry in indices):
                 continue
             alone = len(added.inputs) == 1 or not added.inputs[1].shape
+            alone = alone and not _is_first_count(scene, target)
             names = scene.names(op)
             yield scene.finding(
                 REPEATED_INDEX,
@@ -62,6 +70,73 @@ def find_repeated_indices(scene: HazardContext) -> Iterator[Finding]:
             )
         for fact in op.outputs:
             last[fact.tensor] = op
+
+
+ZEROS = frozenset(
+    name for name, number in values_of("fills_with").items() if number == 0
+)
+COUNTS = re.compile(r"count|freq|hist|degree|^n_|^num_|occurrences|tally")
+"""What counts how often something is there, by its name."""
+
+
+def _is_first_count(scene: HazardContext, target: Fact) -> bool:
+    """Return whether a sum is the first to what is still zero, by name a count: of one
+    that goes on over several lists, each list may be to count once.
+    """
+    maker = scene.program.producers.get(target.tensor)
+    if maker is None or maker.name.rpartition(".")[2] not in ZEROS:
+        return False
+    node = scene.program.node(maker.span)
+    statement = node[0].statement_of(node[1]) if node is not None else None
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or not COUNTS.search(get_last_name(targets[0]).lower()):
+        return False
+    writes = [
+        op
+        for op in scene.program.trace.ops
+        if op.name == "[]=" and op.inputs and op.inputs[0].tensor == target.tensor
+    ]
+    return len(writes) == 1
+
+
+def _find_overwritten_sums(scene: HazardContext) -> Iterator[Finding]:
+    """Find floats that are computed for more entries than there are places, and written
+    into zeros one over the other.
+    """
+    seen: set[object] = {None}
+    for call in scene.calls:
+        if call.name not in SCATTERS or len(call.op.inputs) != 3:
+            continue
+        target, index, source = call.op.inputs
+        dim = call.given(0 if call.op.name.startswith("Tensor.") else 1, "dim")
+        dim = call.given(1, "dim") if type(dim) is not int else dim
+        if call.op.span in seen or type(dim) is not int or target.ndim != index.ndim:
+            continue
+        if any(name == "reduce" for name, _ in call.op.arguments):
+            continue
+        if not -target.ndim <= dim < target.ndim or not source.requires_grad:
+            continue
+        places, entries = target.shape[dim], index.shape[dim]
+        maker = scene.maker(target)
+        if not 1 < places < entries or maker is None or maker.name not in ZEROS:
+            continue
+        if _has_spare_place(scene, maker.op):
+            continue
+        seen.add(call.op.span)
+        names = scene.names(call.op)
+        message = (
+            f"{entries} entries of {names[1]} lead to {places} places of {names[0]}:"
+            " of all that is written to one place, the last alone stays, and"
+            " `scatter_add` adds them up"
+        )
+        where = (maker.op, "it is zero here")
+        yield scene.finding(REPEATED_INDEX, call.op, message, where)
+
+
+def _has_spare_place(scene: HazardContext, maker: Op) -> bool:
+    """Return whether zeros have a place more, for entries that are not to be kept."""
+    node = scene.program.node(maker.span)
+    return node is None or "+ 1" in node[0].line_of(node[1])
 
 
 SCATTERS = frozenset({"scatter_", "scatter"})

@@ -14,7 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import TERMINAL_IGNORED, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import Function, SourceText
+from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
 
 ENDED = re.compile(
@@ -31,9 +31,9 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
         if "backward" not in text.text:
             continue
         yield from _find_kept_ends(text)
-        for _, function in text.functions():
-            flag = _find_unread_flag(text, function)
-            product = _find_target(text, function) if flag is not None else None
+        for nodes in _iter_bodies(text):
+            flag = _find_unread_flag(text, nodes)
+            product = _find_target(text, nodes) if flag is not None else None
             if flag is None or product is None:
                 continue
             yield build_finding(
@@ -43,6 +43,15 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(product),
                 (text.span(flag), f"`{flag.id}` is sampled here"),
             )
+
+
+def _iter_bodies(text: SourceText) -> Iterator[list[ast.AST]]:
+    """Yield the nodes of every function, and those of the script around them."""
+    for _, function in text.functions():
+        yield list(ast.walk(function))
+    functions = text.functions()
+    inner = {node for _, function in functions for node in ast.walk(function)}
+    yield [node for node in text.nodes if node not in inner]
 
 
 def _find_kept_ends(text: SourceText) -> Iterator[Finding]:
@@ -122,12 +131,23 @@ def _is_turned_anywhere(text: SourceText) -> bool:
     return False
 
 
-def _find_unread_flag(text: SourceText, function: Function) -> ast.Name | None:
-    """Return the flag of ended episodes that a function unpacks and does not read."""
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
-    for node in ast.walk(function):
+def _find_unread_flag(text: SourceText, nodes: list[ast.AST]) -> ast.Name | None:
+    """Return the flag of ended episodes that a body unpacks or computes for a batch,
+    and does not read but to print it.
+    """
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {
+        name.id
+        for name in names
+        if isinstance(name.ctx, ast.Load) and not _is_printed(text, name)
+    }
+    is_script = text.tree in nodes
+    for node in nodes:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
+            is_flag = OF_BATCHES.search(target.id) and ENDED.fullmatch(target.id)
+            if is_flag and target.id not in read and _is_test(node.value):
+                return target
         fewest = FEWEST
         if isinstance(node, ast.For) and get_called_name(node.iter) == "zip":
             target, fewest = node.target, FEWEST_OF_STEPS
@@ -137,11 +157,43 @@ def _find_unread_flag(text: SourceText, function: Function) -> ast.Name | None:
             if not isinstance(item, ast.Name) or item.id in read:
                 continue
             name = item.id.strip("_")
-            if not name and not _is_told_otherwise(node, read):
+            if not name and not is_script and not _is_told_otherwise(node, read):
                 name = _find_stored_name(text, len(target.elts), at)
-            if ENDED.fullmatch(name):
+            if ENDED.fullmatch(name) and not (is_script and _is_read(text, name)):
                 return item
     return None
+
+
+OF_BATCHES = re.compile(r"(s|ed|batch|_b)$")
+"""Ends of the names of flags for several samples."""
+
+
+def _is_test(node: ast.expr) -> bool:
+    """Return whether a value says of each sample whether something is so."""
+    tests = [part for part in ast.walk(node) if isinstance(part, ast.Compare)]
+    of_tensors = (ast.Call, ast.Subscript)
+    return len(tests) == 1 and any(
+        isinstance(part, of_tensors) for part in ast.walk(tests[0])
+    )
+
+
+def _is_printed(text: SourceText, name: ast.Name) -> bool:
+    """Return whether a name is read to be printed."""
+    return any(
+        isinstance(node, ast.Call) and get_called_name(node) == "print"
+        for node in text.outwards(name)
+    )
+
+
+def _is_read(text: SourceText, name: str) -> bool:
+    """Return whether a function of a script reads a name."""
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and not _is_printed(text, node)
+        for node in text.nodes
+    )
 
 
 def _is_told_otherwise(node: ast.AST, read: set[str]) -> bool:
@@ -169,17 +221,17 @@ def _find_stored_name(text: SourceText, count: int, at: int) -> str:
     return ""
 
 
-def _find_target(text: SourceText, function: Function) -> ast.BinOp | None:
-    """Return the discounted value of a function, or of one of its class or file that it
-    calls.
+def _find_target(text: SourceText, nodes: list[ast.AST]) -> ast.BinOp | None:
+    """Return the discounted value of a body, or of a function of its class or file that
+    it calls.
     """
-    product = _find_discounted(text, function)
-    for node in ast.walk(function) if product is None else ():
+    product = _find_discounted(text, nodes)
+    for node in nodes if product is None else ():
         name = get_called_name(node) if isinstance(node, ast.Call) else ""
         for _, other in text.functions(name) if name else ():
             reads = {n.id for n in ast.walk(other) if isinstance(n, ast.Name)}
             if not any(ENDED.fullmatch(part) for part in reads):
-                product = product or _find_discounted(text, other)
+                product = product or _find_discounted(text, [*ast.walk(other)])
     return product
 
 
@@ -191,9 +243,9 @@ FEWEST_OF_STEPS = 2
 """Parts of a step in a loop over rewards: the reward and the flag."""
 
 
-def _find_discounted(text: SourceText, function: Function) -> ast.BinOp | None:
+def _find_discounted(text: SourceText, nodes: list[ast.AST]) -> ast.BinOp | None:
     """Return the product of a discount and a value that is added to a reward."""
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for side in (node.left, node.right):
                 product = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult)

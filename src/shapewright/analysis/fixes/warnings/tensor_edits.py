@@ -14,13 +14,18 @@ from shapewright.analysis.fixes.keywords_and_methods import (
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.hazards.recurrent_steps import get_pair_read_last
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, iter_assignments
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Op
 
 FLATTENING = operators_with("regroups_dims")
@@ -32,6 +37,9 @@ def suggest_last_states(
     """Suggest the last state of each direction, from the output or the states; for the
     first step of one direction its last one.
     """
+    if "the pair of hidden and cell state" in finding.message:
+        yield from _suggest_hidden_state(text, node)
+        return
     if "the first step of" in finding.message and isinstance(node, ast.Subscript):
         index = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
         while isinstance(node.slice, ast.Tuple) and text.written(index) == ":":
@@ -61,6 +69,45 @@ def suggest_last_states(
         start = f"[:, 0, {width}:]" if first else f"[0, :, {width}:]"
         new = f"torch.cat([{owner}{last}, {owner}{start}], dim=-1)"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_hidden_state(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Suggest `_, (hidden, _) = lstm(x)` where a program reads `hidden[-1]`, or
+    `hidden[0]` where it reads what it takes for the states of all layers.
+    """
+    pair = get_pair_read_last(text, node) if isinstance(node, ast.Call) else None
+    if pair is None or not isinstance(node, ast.Call):
+        return
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    reads = [
+        around
+        for name in (ast.walk(scope) if scope is not None else ())
+        if isinstance(name, ast.Name)
+        and name.id == pair.id
+        and name is not pair
+        and isinstance(around := text.parent(name), ast.Subscript)
+    ]
+    if any(_is_of_layers(text, read) for read in reads):
+        edits = tuple(Edit(text.span(read.slice), "0") for read in reads)
+        yield Fix("fits", f"`{pair.id}[0]`", edits)
+        return
+    new = f"({pair.id}, _)"
+    target = text.parent(pair)
+    assert isinstance(target, ast.Tuple)
+    shown = f"{text.written(target.elts[0])}, {new} = {text.line_of(node)}"
+    yield Fix("fits", f"`{shown}`", (Edit(text.span(pair), new),))
+
+
+def _is_of_layers(text: SourceText, read: ast.Subscript) -> bool:
+    """Return whether the dim of layers is still there in what is read of a state."""
+    around = text.parent(read)
+    if isinstance(around, ast.Attribute):
+        return around.attr in OF_DIMS
+    return isinstance(around, ast.Subscript) and around.value is read
+
+
+OF_DIMS = FLATTENING | operators_with("transposes_dims", "reduces_dims") | {"permute"}
+"""What is asked of a state of all layers, before the last is taken."""
 
 
 def _get_state_names(text: SourceText, call: ast.Call) -> str:

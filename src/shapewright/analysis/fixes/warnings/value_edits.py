@@ -16,6 +16,7 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.analysis.training_mistakes.changed_draws import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 
 SMALLEST = {"sqrt": "1e-12"}
@@ -258,3 +259,42 @@ def suggest_called_normalizer(
             name = text.written(target) if target is not None else ""
             new = f"{name} = {place[0].written(place[1].func)}({name})"
             yield Fix("fits", f"`{join_lines(new)}`", (write_after(text, node, new),))
+
+
+def suggest_added_entries(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `scatter_add` for `scatter`, and `index_add_` for `counts[ids] += 1`."""
+    name = get_called_name(node) if isinstance(node, ast.Call) else ""
+    if name in ADDING and isinstance(node, ast.Call):
+        if "adds them up" not in finding.message:
+            return
+        end = text.span(node.func)
+        place = Span(
+            end.file, end.end_line, end.end_column - len(name), end.end_line,
+            end.end_column,
+        )  # fmt: skip
+        yield Fix("fits", f"`{ADDING[name]}`", (Edit(place, ADDING[name]),))
+        return
+    if not isinstance(node, ast.expr | ast.stmt):
+        return
+    statement = text.statement_of(node)
+    if not isinstance(statement, ast.AugAssign):
+        return
+    target, value = statement.target, statement.value
+    if not isinstance(statement.op, ast.Add) or not isinstance(target, ast.Subscript):
+        return
+    if isinstance(target.slice, ast.Tuple | ast.Slice):
+        return
+    owner, index = text.written(target.value), text.written(target.slice)
+    new = text.written(value)
+    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+        new = f"torch.full({index}.shape, {value.value}, dtype={owner}.dtype)"
+        if value.value == 1:
+            new = f"torch.ones_like({index}, dtype={owner}.dtype)"
+    new = f"{owner}.index_add_(0, {index}, {new})"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(statement), new),))
+
+
+ADDING = {"scatter": "scatter_add", "scatter_": "scatter_add_"}
+"""What adds up, for what writes."""

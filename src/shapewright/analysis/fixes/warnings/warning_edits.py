@@ -115,6 +115,7 @@ from shapewright.analysis.fixes.warnings.training_ways import (
     combine,
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
+    suggest_added_entries,
     suggest_converted_boxes,
     suggest_exponential,
     suggest_filled_cells,
@@ -184,6 +185,7 @@ from shapewright.findings.codes import (
     PARTIAL_NORM,
     PERMUTED_TWICE,
     QUANTILES_SWAPPED,
+    REPEATED_INDEX,
     REPEATED_LAYER,
     RESULT_DROPPED,
     REVERSED_DIVERGENCE,
@@ -287,6 +289,7 @@ WAYS: dict[str, Suggest] = {
     UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: suggest_transpose,
     PADDED_MEAN: suggest_masked_mean,
+    REPEATED_INDEX: suggest_added_entries,
     WRONG_AXIS: combine(suggest_kept_dim, suggest_other_dim),
     BATCH_AXIS: suggest_other_axis,
     BATCH_DEPENDENCE: suggest_dim_of_features,

@@ -1,0 +1,72 @@
+"""Flags of ended episodes that a script makes and its targets leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import torch
+from torch import nn
+
+gamma = 0.9
+net, target = nn.Linear(4, 2), nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+memory = [
+    (torch.randn(8, 4), torch.rand(8), torch.randn(8, 4), (torch.rand(8) < 0.1).float())
+    for _ in range(3)
+]
+for batch in memory:
+    states, rewards, following, {ends} = batch
+    {flags}
+    with torch.no_grad():
+        values = target(following).max(1).values
+        wanted = {wanted}
+    loss = (net(states).max(1).values - wanted).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(loss.item(){printed})
+"""
+PLAIN = "rewards + gamma * values"
+WRONG = {
+    "unpacked": ("dones", "pass", PLAIN, "", "(1 - dones)"),
+    "printed": ("dones", "pass", PLAIN, ", dones.mean()", "(1 - dones)"),
+    "computed": (
+        "_",
+        "terminals = (following[:, 0].abs() > 1.5)",
+        PLAIN,
+        "",
+        "(1 - terminals.float())",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_end_that_a_script_leaves_out_is_told(name: str, tmp_path: Path) -> None:
+    ends, flags, wanted, printed, fix = WRONG[name]
+    text = SCRIPT.format(ends=ends, flags=flags, wanted=wanted, printed=printed)
+    findings = rehearsed(tmp_path, text).findings
+    (finding,) = [f for f in findings if f.code == "terminal-ignored"]
+    fixes = [one.message for one in finding.fixes if one.checked]
+    assert f"`gamma * values * {fix}`" in fixes
+
+
+RIGHT = {
+    "read": ("dones", "pass", f"{PLAIN} * (1 - dones)"),
+    "read before": ("dones", "following = following * (1 - dones)[:, None]", PLAIN),
+    "another flag": ("weights", "pass", PLAIN),
+    "no end": ("_", "pass", PLAIN),
+    "an end of one": ("_", "done = len(memory) > 2", PLAIN),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_ends_that_are_read_are_not_told(name: str, tmp_path: Path) -> None:
+    ends, flags, wanted = RIGHT[name]
+    text = SCRIPT.format(ends=ends, flags=flags, wanted=wanted, printed="")
+    findings = rehearsed(tmp_path, text).findings
+    assert not [f for f in findings if f.code == "terminal-ignored"]
