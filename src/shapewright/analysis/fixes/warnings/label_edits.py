@@ -294,11 +294,15 @@ def _suggest_next_value(
     ends = [loop.iter] if loop is not None else []
     for part in ast.walk(owner) if owner is not None else ():
         if isinstance(part, ast.FunctionDef) and part.name == "__len__":
-            ends += [n.value for n in ast.walk(part) if isinstance(n, ast.Return)]
+            ends += [
+                n.value
+                for n in ast.walk(part)
+                if isinstance(n, ast.Return) and n.value is not None
+            ]
     sums = [
         part
         for whole in ends
-        for part in (ast.walk(whole) if whole is not None else ())
+        for part in ast.walk(whole)
         if isinstance(part, ast.BinOp)
         and isinstance(part.op, ast.Add)
         and text.written(part.right) == "1"
