@@ -21,6 +21,7 @@ MISTAKES = {
     "f32[3]+f32[4]": "no command given; `shapewright explain 'f32[3]+f32[4]'` draws it",
     "help tarce": "no command `tarce`; did you mean `trace`?",
     "tarce": "no command `tarce`; did you mean `trace`?",
+    "chek net.py": "no command `chek`; did you mean `check`?",
     "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve, "
     "rehearse, memory, completion",
     "completion": "no shell given; there is bash, zsh, fish",

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 _SCRIPT = re.compile(r"[^\s:\[\]()]+\.(py|ipynb|sh)")
 _TARGET = re.compile(r"[^\s\[\]]+\.(py|ipynb):\S.*|[\w.]+:[A-Za-z_.]\S*", re.DOTALL)
+_WORD = re.compile(r"[a-z]+")
 _CALL = re.compile(r"\w*\[[^\]]*\]|\w[\w.]*\(.*\)", re.DOTALL)
 
 
@@ -21,6 +22,8 @@ def describe_missing_command(
     """
     if any(word in commands for word in command_line):
         return ""
+    if command_line and _WORD.fullmatch(command_line[0]):
+        return ""  # a command that is not spelt so
     line = shlex.join(command_line)
     if any(_SCRIPT.fullmatch(word) for word in command_line):
         return _format_choice(line, "rehearse", "runs it without data", "its shapes")
