@@ -96,9 +96,9 @@ RIGHT = {
 }
 
 
-def _codes(folder: Path, lines: str, loss: str) -> list[str]:
+def _codes(folder: Path, lines: str, loss: str, script: str = SCRIPT) -> list[str]:
     pad = "\n".join(" " * 8 + line for line in lines.split("\n"))
-    report = rehearsed(folder, SCRIPT.format(lines=pad, loss=loss))
+    report = rehearsed(folder, script.format(lines=pad, loss=loss))
     assert report.complete
     return [each.code for each in report.findings]
 
@@ -116,3 +116,28 @@ def test_an_image_and_its_mask_drawn_together(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("loss", [VIEWS, CYCLE])
 def test_two_images_may_be_drawn_apart(loss: str, tmp_path: Path) -> None:
     assert _codes(tmp_path, WRONG["random"], loss) == []
+
+
+FLIPS = """\
+import random
+
+
+class RandomHorizontalFlip:
+    def __init__(self, p=0.5):
+        self.p = p
+
+    def __call__(self, x):
+        return x.flip(-1) if random.random() < self.p else x
+"""
+
+
+@pytest.mark.parametrize("chance", ["0.5", "1.0"])
+def test_a_flip_that_always_flips_is_no_draw(chance: str, tmp_path: Path) -> None:
+    (tmp_path / "flips.py").write_text(FLIPS, encoding="utf-8")
+    script = SCRIPT.replace("Turn()", f"RandomHorizontalFlip(p={chance})")
+    script = "from flips import RandomHorizontalFlip\n" + script
+    script = script.replace("torch.rot90(x, random.randint(0, 3), (1, 2))", "x")
+    lines = "if random.random() < 0.5:\n    image = self.transform(image)\n"
+    lines += "    mask = self.transform(mask)\n" + BACK
+    codes = _codes(tmp_path, lines, PIXELS, script)
+    assert codes == (["separate-draws"] if chance == "0.5" else [])

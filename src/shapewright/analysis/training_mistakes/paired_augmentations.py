@@ -182,6 +182,7 @@ def _is_moved_by_draw(text: SourceText, call: ast.Call) -> bool:
             isinstance(node, ast.Call)
             and get_called_name(node).startswith("Random")
             and any(word in get_called_name(node).lower() for word in TURNS)
+            and not _is_certain(node)
         )
         or (
             isinstance(node, ast.FunctionDef)
@@ -190,6 +191,15 @@ def _is_moved_by_draw(text: SourceText, call: ast.Call) -> bool:
         )
         for node in text.nodes
     )
+
+
+def _is_certain(call: ast.Call) -> bool:
+    """Return whether a random flip is one that always or never flips (`p=1.0`)."""
+    chance = next((word.value for word in call.keywords if word.arg == "p"), None)
+    if chance is None:
+        chance = next(iter(call.args), None)
+    certain = isinstance(chance, ast.Constant) and chance.value in (0, 1)
+    return certain and get_called_name(call).endswith("Flip")
 
 
 def _is_drawing(function: ast.AST) -> bool:
