@@ -25,13 +25,15 @@ from shapewright.findings.codes import (
     STACKED_SHAPES_DIFFER,
 )
 from shapewright.findings.finding import Edit, Finding, Fix, Related
-from shapewright.program.spans import Span
+from shapewright.program.spans import Span, is_installed
 from shapewright.record.trace import Trace
 
 SECONDS = 15
 """How long a rehearsal may take."""
 SOON = 8.0
-"""How long one may take where the failing call has its explanation already."""
+"""How long one may take where the failing call has its explanation already, at a line
+of the program itself.
+"""
 INSIDE = "SHAPEWRIGHT_EXPLAINING"
 """The environment variable of the rehearsal, which explains no error itself."""
 
@@ -70,7 +72,10 @@ def explain_script_error(
     `known` is what the failing call explains: the finding must be of the same kind and
     sizes then, and say more.
     """
-    report = _await_report(running, SECONDS if known is None else SOON)
+    own = known is not None and (
+        known.span is None or not is_installed(known.span.file)
+    )
+    report = _await_report(running, SOON if own else SECONDS)
     if report is None:
         return None
     for line in reversed(list(_iter_lines(error))):  # the innermost first
