@@ -128,7 +128,7 @@ def _find_mean_beside_mask(
     if place is None or function is None or not scene.in_user_code(call.op):
         return None
     text, node = place
-    mask = find_unread_mask(text, function, node)
+    mask = _find_unread_mask(text, function, node)
     tokens = [
         maker.op.inputs[0]
         for maker in find_ancestors(scene, states, FARTHEST).values()
@@ -154,7 +154,7 @@ KEEPING_MASK = re.compile(
 KEPT = re.compile(r"!=|\bne\(|not_equal\(|>\s*0")
 
 
-def find_unread_mask(
+def _find_unread_mask(
     text: SourceText, function: ast.FunctionDef, before: ast.AST
 ) -> ast.expr | None:
     """Return the mask of the tokens to keep that a function makes above a node and
