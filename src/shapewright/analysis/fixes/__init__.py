@@ -46,7 +46,10 @@ from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.order_edits import suggest_without_permute
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
-from shapewright.analysis.fixes.pattern_edits import suggest_pattern_orders
+from shapewright.analysis.fixes.pattern_edits import (
+    suggest_pattern_orders,
+    suggest_second_letter,
+)
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
     OF_WIDTH,
@@ -139,6 +142,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
     ("dtype", suggest_floats_between),  # floats are no targets of a loss
     ("order", suggest_pattern_orders),  # another layer would join other dims
+    ("letter", suggest_second_letter),  # a crop would leave out features
     ("turned", suggest_row),  # a layer of one feature would take them as samples
     ("size", suggest_interpolated_logits),  # a mask of fewer pixels is another one
     ("order", suggest_without_permute),  # a second one would turn the image

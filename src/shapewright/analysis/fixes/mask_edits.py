@@ -377,7 +377,8 @@ def _suggest_other_triangle(
     if op is None or len(triangles) != 1:
         return
     own, call = triangles[0]
-    name, other = get_called_name(call), OTHER_TRIANGLE[get_called_name(call)]
+    name = get_called_name(call)
+    other = name.translate(str.maketrans("lu", "ul"))  # `triu` for `tril`
     words = [word.value for word in call.keywords if word.arg == "diagonal"]
     plain = not words and len(call.args) < 2
     if plain and isinstance(call.func, ast.Attribute):
@@ -394,7 +395,6 @@ def _suggest_other_triangle(
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(place, other),))
 
 
-OTHER_TRIANGLE = {"tril": "triu", "triu": "tril", "tril_": "triu_", "triu_": "tril_"}
 OPPOSITES = {ast.NotEq: "==", ast.Lt: ">="}
 
 

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 from math import prod
+from string import ascii_lowercase
 
 from shapewright.analysis.einops_errors import BATCH, build_call
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import EINSUM_SIZES
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
@@ -146,3 +148,67 @@ def _has_fitting_letters(terms: list[str], op: Op) -> bool:
             if sizes.setdefault(letter, size) not in (size, 1) and size != 1:
                 return False
     return True
+
+
+def suggest_second_letter(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `"bi,kij,bj->bk"` for `"bi,kii,bi->bk"`, where the two dims of a term
+    that have one letter have two sizes, and other terms have each of them.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    place = program.call_at(op.span)
+    if unmet is None or unmet.code != EINSUM_SIZES or place is None:
+        return
+    text, call = place
+    literals = [
+        part
+        for part in call.args
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    if len(literals) != 1:
+        return
+    written = str(literals[0].value)
+    left, arrow, right = written.replace(" ", "").partition("->")
+    terms = left.split(",")
+    shapes = [fact.shape for fact in op.inputs]
+    if not arrow or "." in left or [*map(len, terms)] != [*map(len, shapes)]:
+        return
+    new = _write_second_letter(terms, shapes, right)
+    if new:
+        quote = text.written(literals[0])[-1]
+        equation = f"{quote}{','.join(new)}->{right}{quote}"
+        yield Fix("fits", f"`{equation}`", (Edit(text.span(literals[0]), equation),))
+
+
+def _write_second_letter(
+    terms: list[str], shapes: list[tuple[int, ...]], right: str
+) -> list[str]:
+    """Return the terms with a new letter for the second of two dims of one letter, and
+    for the dims of that size in other terms; no terms where this is unclear.
+    """
+    for at, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
+        for letter in dict.fromkeys(term):
+            places = [dim for dim, own in enumerate(term) if own == letter]
+            if len(places) != 2 or letter in right:
+                continue
+            first, second = (shape[dim] for dim in places)
+            others = [
+                (other, dim, shapes[other][dim])
+                for other, letters in enumerate(terms)
+                for dim, own in enumerate(letters)
+                if own == letter and other != at
+            ]
+            if first == second or {size for *_, size in others} != {first, second}:
+                continue
+            new = next(
+                (c for c in LETTERS if c > letter and c not in "".join(terms)), ""
+            )
+            changed = [list(letters) for letters in terms]
+            changed[at][places[1]] = new
+            for other, dim, size in others:
+                if size == second:
+                    changed[other][dim] = new
+            return ["".join(letters) for letters in changed] if new else []
+    return []
+
+
+LETTERS = ascii_lowercase

@@ -4,12 +4,19 @@ attention leaves out, and that of embeddings which are averaged as they are.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.hazards.causal_masks import FILLS, INVERTING
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
-from shapewright.analysis.hazards.loss_terms import PRODUCTS, QUOTIENTS, REARRANGING
+from shapewright.analysis.hazards.loss_terms import (
+    PRODUCTS,
+    QUOTIENTS,
+    REARRANGING,
+    find_ancestors,
+)
 from shapewright.analysis.hazards.padded_steps import (
     has_padding_mask,
     read_history,
@@ -22,8 +29,10 @@ from shapewright.analysis.provenance.layer_axes import (
     parse_equation,
 )
 from shapewright.findings.codes import PADDED_MEAN, looks_for
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import iter_assignments
 from shapewright.record.ops import Fact, Op
 
 PADDING = re.compile(r"\bpad(ding|ded)?\b|pad_|_pad|padding=True", re.IGNORECASE)
@@ -52,6 +61,11 @@ def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
             continue
         states = _find_states(scene, call)
         if states is None:
+            continue
+        unread = _find_mean_beside_mask(scene, call, states)
+        if unread is not None:
+            seen.add(call.op.span)
+            yield unread
             continue
         masked = _find_masked(scene, states)
         if masked is None or _is_chosen(scene, states):
@@ -101,6 +115,65 @@ def _find_mean_of_rows(scene: HazardContext, call: OperatorCall) -> Finding | No
     if unpacked is not None:
         places = [(unpacked, "the shorter ones are filled up again here")]
     return scene.finding(PADDED_MEAN, call.op, message, *places)
+
+
+def _find_mean_beside_mask(
+    scene: HazardContext, call: OperatorCall, states: Fact
+) -> Finding | None:
+    """Return the finding on a mean over the steps of embedded tokens in a function that
+    makes a mask of their padding, or is given one, and does not read it.
+    """
+    place = scene.program.node(call.op.span)
+    function = place[0].around(place[1], ast.FunctionDef) if place is not None else None
+    if place is None or function is None or not scene.in_user_code(call.op):
+        return None
+    text, node = place
+    mask = _find_unread_mask(text, function, node)
+    tokens = [
+        maker.op.inputs[0]
+        for maker in find_ancestors(scene, states, FARTHEST).values()
+        if maker.name == "embedding" and maker.op.inputs
+    ]
+    if mask is None or not any(f.shape == states.shape[:2] for f in tokens):
+        return None
+    if _is_chosen(scene, states):
+        return None
+    message = (
+        f"the mean over the {states.shape[1]} steps of"
+        f" {scene.names(call.op)[0].rsplit(' (', 1)[0]} {format_shape(states)} counts"
+        " padding: nothing reads the mask of the tokens that is here"
+    )
+    where = Related(text.span(mask), "nothing reads this mask")
+    finding = scene.finding(PADDED_MEAN, call.op, message)
+    return replace(finding, related=(where,))
+
+
+KEEPING_MASK = re.compile(
+    r"(attention_|attn_|token_|padding_|pad_|valid_|input_)?masks?"
+)
+KEPT = re.compile(r"!=|\bne\(|not_equal\(|>\s*0")
+
+
+def _find_unread_mask(
+    text: SourceText, function: ast.FunctionDef, before: ast.AST
+) -> ast.expr | None:
+    """Return the mask of the tokens to keep that a function makes above a node and
+    does not read, or None; other masks of it may have been applied.
+    """
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    masks = [
+        (target, value)
+        for target, value in iter_assignments(function, getattr(before, "lineno", 0))
+        if isinstance(target, ast.Name) and KEEPING_MASK.fullmatch(target.id)
+    ]
+    if len(masks) != 1:
+        return None
+    ((mask, value),) = masks
+    is_read = any(
+        name.id == text.written(mask) and isinstance(name.ctx, ast.Load)
+        for name in names
+    )
+    return None if is_read or KEPT.search(text.line_of(value)) is None else mask
 
 
 def _is_unpacked_near(scene: HazardContext, call: OperatorCall, unpacked: Op) -> bool:

@@ -120,7 +120,7 @@ def _find_mask_before(text: SourceText, call: ast.Call) -> ast.Name | None:
             continue
         compares = any(
             (isinstance(node, ast.Compare) and isinstance(node.ops[0], KEEPING))
-            or get_called_name(node) in UNEQUAL
+            or UNEQUAL.fullmatch(get_called_name(node)) is not None
             for node in ast.walk(value)
         )
         reads = collect_names(value, ast.Load)
@@ -131,7 +131,7 @@ def _find_mask_before(text: SourceText, call: ast.Call) -> ast.Name | None:
 
 NAMES = re.compile(r"(attention|attn|padding|pad|input|token)?_?masks?")
 KEEPING = (ast.NotEq, ast.Gt)
-UNEQUAL = ("ne", "not_equal", "gt")
+UNEQUAL = re.compile(r"ne|not_equal|gt")
 
 
 HIDING = re.compile(r"masked_fill|key_padding_mask=|attn_mask=|-inf|-1e\d|finfo")

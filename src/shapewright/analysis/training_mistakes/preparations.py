@@ -1,4 +1,6 @@
-"""Find scalers that are fitted on the data for training, and on the test data again."""
+"""Find scalers that are fitted on the data for training, and on the test data again,
+and columns that each table has of its own values.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +53,54 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
                     (text.span(earlier), f"it is fitted on `{trained}` here"),
                 )
         yield from _find_refitting_functions(text)
+        yield from _find_own_columns(text)
+
+
+def _find_own_columns(text: SourceText) -> Iterator[Finding]:
+    """Find tables for evaluation whose columns are those of their own values, made by
+    `pd.get_dummies` as those for training were.
+    """
+    if AGREED.search(text.text) is not None:
+        return
+    names = {DUMMIES} | {
+        function.name
+        for _, function in text.functions()
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return)
+        and node.value is not None
+        and get_called_name(node.value) == DUMMIES
+    }
+    calls = [
+        call
+        for call in _list_calls(text, frozenset(names))
+        if call.args and not isinstance(text.parent(call), ast.Return)
+    ]
+    trained = [call for call in calls if _is_of_training(_name_data(text, call))]
+    tested = [call for call in calls if _is_of_tests(_name_data(text, call))]
+    for call in tested:
+        scope = text.around(call, *FUNCTIONS)
+        before = [
+            other
+            for other in trained
+            if other.lineno < call.lineno
+            and text.around(other, *FUNCTIONS) is scope
+            and get_called_name(other) == get_called_name(call)
+        ]
+        if not before:
+            continue
+        yield build_finding(
+            FITTED_ANEW,
+            f"`{text.line_of(call)}` has a column for each value that is there: other"
+            " columns, or others in their place, than those that the model is trained"
+            " on",
+            text.span(call),
+            (text.span(before[-1]), "the columns for training are made here"),
+        )
+
+
+DUMMIES = "get_dummies"
+AGREED = re.compile(r"reindex|\.align\(|[Cc]ategor(y|ical)|\.columns|intersection")
+"""What gives two tables the same columns."""
 
 
 def _find_refitting_functions(text: SourceText) -> Iterator[Finding]:

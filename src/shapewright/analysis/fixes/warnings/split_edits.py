@@ -99,3 +99,19 @@ def _add_import(text: SourceText, module: str) -> Edit:
     imports = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
     first = next(n for n in imports if getattr(n, "module", "") != "__future__")
     return write_before(text, first, f"import {module}")
+
+
+def suggest_training_columns(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `.reindex(columns=train_x.columns, fill_value=0)` for the columns that a
+    table for evaluation has of its own values.
+    """
+    place = program.node(finding.related[0].span) if finding.related else None
+    holder = text.parent(place[1]) if place is not None else None
+    target = holder.targets[0] if isinstance(holder, ast.Assign) else None
+    if not isinstance(target, ast.Name) or not isinstance(node, ast.Call):
+        return
+    new = f".reindex(columns={target.id}.columns, fill_value=0)"
+    shown = f"`{text.line_of(node)}{new}`"
+    yield Fix("fits", shown, (Edit(text.span(node).end, new),))

@@ -370,12 +370,39 @@ def suggest_masked_mean(
     states = node.args[0] if text.written(node.func) == "torch.mean" else owner
     if isinstance(states, ast.Name):
         yield from _suggest_mean_of_lengths(text, function, node, states.id)
+    if "the mask of the tokens that is here" in finding.message:
+        if isinstance(states, ast.expr) and finding.related:
+            yield from _suggest_mean_of_kept(program, finding, text, node, states)
+        return
     names = [argument.arg for argument in function.args.args]
     for mask in (name for name in names if MASK.fullmatch(name)):
         if isinstance(states, ast.expr):
             kept = f"({text.written(states)} * {mask}.unsqueeze(-1)).sum(dim=1)"
             new = f"{kept} / {mask}.sum(dim=1, keepdim=True)"
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_mean_of_kept(
+    program: Program, finding: Finding, text: SourceText, node: ast.Call,
+    states: ast.expr,
+) -> Iterator[Fix]:  # fmt: skip
+    """Suggest a mean over the steps that a mask keeps that nothing reads yet."""
+    place = program.node(finding.related[0].span)
+    holder = text.parent(place[1]) if place is not None else None
+    if not isinstance(holder, ast.Assign) or get_called_name(node) != "mean":
+        return
+    if any(word.arg != "dim" for word in node.keywords):
+        return
+    mask, written = text.written(holder.targets[0]), text.written(states)
+    op = program.op_at(text.span(holder.value))
+    has_features = op is not None and bool(op.outputs) and op.outputs[0].ndim > 2
+    kept = mask if has_features else f"{mask}.unsqueeze(-1)"
+    count = f"{mask}.sum(dim=1{'' if has_features else ', keepdim=True'})"
+    new = f"({written} * {kept}).sum(dim=1) / {count}.clamp(min=1)"
+    outer = text.parent(node)
+    if isinstance(outer, ast.BinOp | ast.Attribute | ast.UnaryOp):
+        new = f"({new})"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def _suggest_mean_of_lengths(

@@ -72,7 +72,10 @@ from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_order_of_returns,
 )
 from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
-from shapewright.analysis.fixes.warnings.split_edits import suggest_shuffled_data
+from shapewright.analysis.fixes.warnings.split_edits import (
+    suggest_shuffled_data,
+    suggest_training_columns,
+)
 from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_earlier_clipping,
     suggest_frozen_mode,
@@ -196,7 +199,7 @@ def combine(*ways: Suggest) -> Suggest:
 TRAINING_WAYS: dict[str, Suggest] = {
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
     DEVIATION_SHIFTED: suggest_scaled_deviation,
-    FITTED_ANEW: suggest_fitted_scaler,
+    FITTED_ANEW: combine(suggest_fitted_scaler, suggest_training_columns),
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
     NO_GRADIENT: combine(

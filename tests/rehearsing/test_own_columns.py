@@ -1,0 +1,75 @@
+"""Columns that a table for evaluation has of its own values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+import pandas as pd
+import torch
+from torch import nn
+
+train = pd.DataFrame({{"kind": ["a", "b", "c"] * 8, "size": [1.0, 2.0, 3.0] * 8}})
+test = pd.DataFrame({{"kind": ["a", "d", "c"], "size": [1.0, 2.0, 3.0]}})
+
+
+def encode(table):
+    return pd.get_dummies(table["kind"], dtype=float)
+
+
+{columns}
+x = torch.tensor(train_x.values, dtype=torch.float32)
+y = torch.tensor(train["size"].values, dtype=torch.float32)
+model = nn.Linear(x.shape[1], 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    loss = (model(x).squeeze(1) - y).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+with torch.no_grad():
+    print(model(torch.tensor(test_x.values, dtype=torch.float32)).shape)
+"""
+REINDEXED = ".reindex(columns=train_x.columns, fill_value=0)"
+WRONG = {
+    "direct": (
+        'train_x = pd.get_dummies(train["kind"], dtype=float)\n'
+        'test_x = pd.get_dummies(test["kind"], dtype=float)',
+        f'`pd.get_dummies(test["kind"], dtype=float){REINDEXED}`',
+    ),
+    "a function": (
+        "train_x = encode(train)\ntest_x = encode(test)",
+        f"`encode(test){REINDEXED}`",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_columns_of_training_are_kept(case: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    columns, fix = WRONG[case]
+    findings = rehearsed(tmp_path, SCRIPT.format(columns=columns)).findings
+    (finding,) = [f for f in findings if f.code == "fitted-anew"]
+    assert [one.message for one in finding.fixes if one.checked] == [fix]
+
+
+RIGHT = {
+    "reindexed": f"train_x = encode(train)\ntest_x = encode(test){REINDEXED}",
+    "together": "both = encode(pd.concat([train, test]))\n"
+    "train_x, test_x = both[:24], both[24:]",
+    "categories": 'kinds = pd.CategoricalDtype(["a", "b", "c"])\n'
+    'train_x = encode(train.astype({"kind": kinds}))\n'
+    'test_x = encode(test.astype({"kind": kinds}))',
+    "one table": "train_x = test_x = encode(train)",
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_columns_that_agree_are_quiet(case: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    findings = rehearsed(tmp_path, SCRIPT.format(columns=RIGHT[case])).findings
+    assert not [f for f in findings if f.code == "fitted-anew"]
