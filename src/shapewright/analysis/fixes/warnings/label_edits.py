@@ -291,7 +291,7 @@ def _suggest_next_value(
     new = text.line_of(node).replace(text.line_of(item), text.line_of(end), 1)
     yield Fix("fits", f"`{new}`", (edit,))
     loop, owner = text.around(node, ast.For), text.around(node, ast.ClassDef)
-    ends: list[ast.expr | None] = [loop.iter] if loop is not None else []
+    ends: list[ast.expr] = [loop.iter] if loop is not None else []
     for part in ast.walk(owner) if owner is not None else ():
         if isinstance(part, ast.FunctionDef) and part.name == "__len__":
             ends += [
