@@ -21,11 +21,10 @@ OF_CLASSES = frozenset({
 OF_ROWS = "roc_auc_score"
 """The metric that takes the probabilities of several classes."""
 PROBABILITIES = frozenset({"sigmoid", "softmax"})
-PASSED_ON = frozenset({
-    "squeeze", "unsqueeze", "view", "reshape", "flatten", "ravel", "cpu", "numpy",
-    "detach", "cat", "concatenate", "stack", "vstack", "hstack", "tolist", "array",
-    "asarray", "list", "float", "double",
-})  # fmt: skip
+PASSED_ON = re.compile(
+    r"(un)?squeeze|view|reshape|flatten|ravel|cpu|numpy|detach|cat|concatenate"
+    r"|[vh]?stack|tolist|array|asarray|list|float|double"
+)
 """What hands probabilities on as they are."""
 DECIDING = (ast.Compare, ast.BinOp, ast.IfExp, ast.comprehension, ast.Lambda)
 """Expressions that may decide scores."""
@@ -107,7 +106,7 @@ def _find_probabilities(text: SourceText, sources: list[ast.expr]) -> ast.expr |
             if kind in PROBABILITIES and isinstance(part, ast.Call):
                 place = part
             elif isinstance(part, DECIDING) or (
-                isinstance(part, ast.Call) and kind not in PASSED_ON
+                isinstance(part, ast.Call) and not PASSED_ON.fullmatch(kind)
             ):
                 return None
     return place
@@ -144,7 +143,7 @@ def _find_logits(
         for source in sources
         for part in ast.walk(source)
         if isinstance(part, ast.Call) and part not in calls
-        if get_called_name(part) not in PASSED_ON
+        if not PASSED_ON.fullmatch(get_called_name(part))
     ]
     is_inner = [any(other in ast.walk(call) for call in calls) for other in others]
     if len(calls) != 1 or not all(is_inner) or _has_normalizing_model(text):
