@@ -191,3 +191,59 @@ def test_one_function_is_for_all_groups(tmp_path: Path, schedule: str) -> None:
     text = GROUPS.format(more="", schedule=schedule)
     errors = [f for f in rehearsed(tmp_path, text).findings if f.severity == "error"]
     assert not errors
+
+
+TWO_MODELS = """\
+def make_groups(net):
+    first = [net.pos.weight, *net.body.parameters()]
+    return [{{"params": first}}, {{"params": net.fc.parameters(), "lr": 0.3}}]
+
+{first}
+state = {{"model": model.state_dict(), "optimizer": optimizer.state_dict()}}
+other = Net()
+other.load_state_dict(state["model"])
+resumed = torch.optim.SGD({second}, lr=0.2)
+resumed.load_state_dict(state["optimizer"])"""
+OF_FUNCTION = "optimizer = torch.optim.SGD(make_groups(model), lr=0.1)"
+LISTED = (
+    "groups = [{{'params': {0}.body.parameters()}}, {{'params': {0}.fc.parameters()}}]"
+)
+OF_LIST = f"{LISTED.format('model')}\noptimizer = torch.optim.SGD(groups, lr=0.1)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "groups"),
+    [
+        (OF_FUNCTION, "other.parameters()", "make_groups(other)"),
+        (OF_FUNCTION, "model.parameters()", "make_groups(model)"),
+        (
+            OF_LIST,
+            "[*other.body.parameters(), *other.fc.parameters()]",
+            LISTED.format("other").partition(" = ")[2],
+        ),
+    ],
+)
+def test_the_second_optimizer_gets_the_groups_of_the_first(
+    first: str, second: str, groups: str, tmp_path: Path
+) -> None:
+    lines = TWO_MODELS.format(first=first, second=second)
+    finding = rehearsed(tmp_path, PROGRAM.format(lines=lines)).findings[-1]
+    assert "from an optimizer with 2 groups" in finding.message
+    assert [fix.message for fix in finding.fixes] == [
+        f"`torch.optim.SGD({groups}, lr=0.2)`"
+    ]
+    assert finding.fixes[0].checked
+
+
+def test_groups_of_a_model_of_another_class_are_not_copied(tmp_path: Path) -> None:
+    lines = TWO_MODELS.format(first=OF_FUNCTION, second="head.parameters()")
+    lines = lines.replace("other = Net()", "other = Net()\nhead = nn.Linear(8, 3)")
+    finding = rehearsed(tmp_path, PROGRAM.format(lines=lines)).findings[-1]
+    assert "from an optimizer with 2 groups" in finding.message
+    assert not any("make_groups" in fix.message for fix in finding.fixes)
+
+
+def test_optimizers_that_are_built_alike_are_quiet(tmp_path: Path) -> None:
+    lines = TWO_MODELS.format(first=OF_FUNCTION, second="make_groups(other)")
+    findings = rehearsed(tmp_path, PROGRAM.format(lines=lines)).findings
+    assert all(finding.severity != "error" for finding in findings), findings

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.assigned_values import find_known_value
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -236,7 +237,9 @@ def find_other_groups(program: Program, finding: Finding) -> Explanation | None:
                 node, ast.Call
             ):
                 related.append(Related(own.span(node), "a group is added here"))
-    return Explanation(message, tuple(related), tuple(_suggest_same_build(calls)))
+    fixes = [*_suggest_same_build(calls)]
+    fixes += _suggest_groups_of_other(text, place[1].func.value, calls)
+    return Explanation(message, tuple(related), tuple(fixes))
 
 
 def _iter_building_calls(program: Program) -> Iterator[tuple[SourceText, ast.Call]]:
@@ -291,3 +294,53 @@ def _suggest_same_build(calls: list[tuple[SourceText, ast.Call]]) -> Iterator[Fi
             rest = at + len(text.written(old))
             written = f"{written[:at]}{value}{written[rest:]}"
         yield Fix("fits", f"`{written}`", (edit,))
+
+
+def _suggest_groups_of_other(
+    text: SourceText, optimizer: ast.expr, calls: list[tuple[SourceText, ast.Call]]
+) -> Iterator[Fix]:
+    """Suggest the groups that another optimizer was built with, those of the other
+    model if there are two that are built alike.
+    """
+    own = find_known_value(text, optimizer)
+    others = [
+        call for where, call in calls if where.file == text.file and call is not own
+    ]
+    if len(others) != 1 or len(calls) != 2 or not isinstance(own, ast.Call):
+        return
+    if (
+        not own.args
+        or not others[0].args
+        or text.around(own, *FUNCTIONS) is not (text.around(others[0], *FUNCTIONS))
+    ):
+        return
+    groups = others[0].args[0]
+    if isinstance(groups, ast.Name):
+        groups = find_known_value(text, groups)
+    if not isinstance(groups, ast.Call | ast.List | ast.ListComp):
+        return
+    own_models, models = (_find_models(text, part) for part in (own.args[0], groups))
+    if len(own_models) != 1 or len(models) != 1:
+        return
+    (own_name, own_value), (name, value) = *own_models.items(), *models.items()
+    if own_name != name and text.written(own_value) != text.written(value):
+        return
+    written = text.written(groups)
+    if re.search(rf"[\"'.]{name}\b|\b{name}\s*=[^=]", written):
+        return  # a text or a keyword by that name
+    new = re.sub(rf"\b{name}\b", own_name, written)
+    edit = Edit(text.span(own.args[0]), new)
+    called = f"{text.written(own.func)}({join_lines(new)}"
+    rest = [text.written(part) for part in own.args[1:]]
+    rest += [f"{word.arg}={text.written(word.value)}" for word in own.keywords]
+    yield Fix("fits", f"`{', '.join([called, *rest])})`", (edit,))
+
+
+def _find_models(text: SourceText, part: ast.expr) -> dict[str, ast.Call]:
+    """Return the names in an expression that calls were assigned to, with the calls."""
+    models = {}
+    for node in ast.walk(part):
+        value = find_known_value(text, node) if isinstance(node, ast.Name) else None
+        if isinstance(node, ast.Name) and isinstance(value, ast.Call):
+            models[node.id] = value
+    return models

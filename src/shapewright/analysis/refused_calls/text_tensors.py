@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name
 
 TEXTS = re.compile(r"too many dimensions 'str'|new\(\): invalid data type 'str'")
 OBJECTS = "can't convert np.ndarray of type numpy.object_"
-MAKING = frozenset({"tensor", "as_tensor", "from_numpy", "LongTensor", "FloatTensor"})
+MAKING = operators_with("takes_program_data") | {"LongTensor", "FloatTensor"}
 ENDS = frozenset({"values", "to_numpy", "tolist"})
 """What makes an array or a list of a column of a table."""
 

@@ -1,16 +1,22 @@
-"""Find metrics of scikit-learn that get the predictions where the labels belong, and
-curves that get decisions where scores belong.
+"""Find metrics of scikit-learn that get the predictions where the labels belong, curves
+that get decisions where scores belong, and scores that are refused.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
+)
+from shapewright.analysis.training_mistakes.metric_scores import (
+    OF_CLASSES,
+    PROBABILITIES,
+    collect_modules,
+    describe_refused_scores,
 )
 from shapewright.findings.codes import METRIC_ARGUMENTS, looks_for
 from shapewright.findings.finding import Finding
@@ -50,21 +56,36 @@ def find_metric_arguments(scene: RehearsalContext) -> Iterator[Finding]:
     for text in scene.program.own_texts():
         for call in text.nodes:
             name = get_called_name(call)
-            if not isinstance(call, ast.Call) or name not in ORDERED:
+            if not isinstance(call, ast.Call) or name not in ORDERED | OF_CLASSES:
                 continue
             if len(call.args) < 2 or not _has_labels_first(text, name):
                 continue
             first, second = (list(_iter_sources(text, arg)) for arg in call.args[:2])
+            modules = collect_modules(text)
+            scores = list(_iter_sources(text, call.args[1], modules | PROBABILITIES))
+            refused = describe_refused_scores(text, call, scores, modules)
+            if refused is not None:
+                yield build_finding(
+                    METRIC_ARGUMENTS,
+                    refused[0],
+                    text.span(call),
+                    (text.span(refused[1]), "the scores are made here"),
+                )
+            if name not in ORDERED:
+                continue
             first_text, second_text = (
                 text.line_of(argument) for argument in call.args[:2]
             )
-            if _is_predicted(first) and _is_label(second) and not _is_predicted(second):
+            if _is_exchanged(first, second):
                 yield build_finding(
                     METRIC_ARGUMENTS,
                     f"`{name}` takes the labels first: `{first_text}` holds"
                     f" predictions, and `{second_text}` the labels",
                     text.span(call),
-                    (text.span(first[-1]), "predictions are collected here"),
+                    (
+                        text.span(_find_predicted(first)),
+                        "predictions are collected here",
+                    ),
                 )
             elif name in OF_SCORES and (place := _find_decision(second)) is not None:
                 yield build_finding(
@@ -86,14 +107,20 @@ def _has_labels_first(text: SourceText, name: str) -> bool:
 
 
 def _iter_sources(
-    text: SourceText, node: ast.expr, depth: int = 0
+    text: SourceText,
+    node: ast.expr,
+    ends: Collection[str] = (),
+    depth: int = 0,
 ) -> Iterator[ast.expr]:
     """Yield an expression, and what its name was set to, extended by and appended, in
-    the function or the file.
+    the function or the file; of calls by the names of `ends` no arguments are followed.
     """
     yield node
     base = node
     while isinstance(base, ast.Call | ast.Attribute):
+        called = base.func if isinstance(base, ast.Call) else None
+        if {get_called_name(base), get_dotted_name(called)} & {*ends}:
+            return
         inner = base.func if isinstance(base, ast.Call) else base.value
         is_outer = isinstance(base, ast.Call) and isinstance(inner, ast.Name)
         base = base.args[0] if is_outer and base.args else inner  # type: ignore[union-attr]
@@ -116,7 +143,24 @@ def _iter_sources(
                 values += part.args[:1]
     for value in values:
         if value.lineno <= node.lineno and value is not node:
-            yield from _iter_sources(text, value, depth + 1)
+            yield from _iter_sources(text, value, ends, depth + 1)
+
+
+def _is_exchanged(first: list[ast.expr], second: list[ast.expr]) -> bool:
+    """Return whether predictions are first and labels second; what a threshold makes of
+    the data may be labels, where the first are the classes of a model.
+    """
+    if not _is_predicted(first) or not _is_label(second):
+        return False
+    is_scored = any(_has_scores(source) for source in first)
+    if is_scored and _is_label(second[:1]) and not _is_label(first[:1]):
+        return not any(_has_scores(source) for source in second)
+    return not _is_predicted(second)
+
+
+def _has_scores(source: ast.expr) -> bool:
+    """Return whether an expression makes or decides the scores of a model."""
+    return any(get_called_name(part) in SCORING for part in ast.walk(source))
 
 
 def _is_predicted(sources: list[ast.expr]) -> bool:
@@ -126,6 +170,11 @@ def _is_predicted(sources: list[ast.expr]) -> bool:
         for source in sources
         for part in ast.walk(source)
     )
+
+
+def _find_predicted(sources: list[ast.expr]) -> ast.expr:
+    """Return the last of the values that come from scores of a model."""
+    return [source for source in sources if _is_predicted([source])][-1]
 
 
 def _is_threshold(node: ast.AST) -> bool:

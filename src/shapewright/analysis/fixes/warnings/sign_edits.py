@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import (
     get_called_name,
@@ -184,8 +186,14 @@ def suggest_lost_overlap(
 def suggest_labels_first(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest a metric with its two arguments exchanged."""
-    if not isinstance(node, ast.Call) or "labels first" not in finding.message:
+    """Suggest a metric with its two arguments exchanged, or classes or probabilities
+    for what it refuses.
+    """
+    if not isinstance(node, ast.Call):
+        return
+    if "scikit-learn refuses" in finding.message:
+        yield from _suggest_other_scores(program, finding, text, node)
+    if "labels first" not in finding.message:
         return
     first, second = node.args[:2]
     first_text, second_text = text.written(first), text.written(second)
@@ -194,6 +202,31 @@ def suggest_labels_first(
     rest = "".join(f", {text.written(part)}" for part in node.args[2:])
     rest += "".join(f", {w.arg}={text.written(w.value)}" for w in node.keywords)
     yield Fix("fits", f"`{join_lines(f'{shown}{rest})')}`", edits)
+
+
+def _suggest_other_scores(
+    program: Program, finding: Finding, text: SourceText, call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest the softmax of the logits that a metric gets, or the classes of the
+    probabilities.
+    """
+    place = program.node(finding.related[0].span) if finding.related else None
+    if place is None or not isinstance(place[1], ast.Call):
+        return
+    if "add up to 1" in finding.message:
+        yield append_method(text, place[1], ".softmax(dim=1)")
+        return
+    scores = call.args[1]
+    values = [scores, find_known_value(text, scores)]
+    ends = {get_called_name(value) for value in values}
+    if ends & {"list", "tolist"} or isinstance(values[1], ast.List):
+        return  # a list has no threshold
+    if get_called_name(place[1]) == "sigmoid":
+        written = text.written(scores)
+        new = f"{written} > 0.5"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(scores), new),))
+    elif not any(isinstance(value, ast.Subscript) for value in values):
+        yield append_method(text, scores, ".argmax(1)")
 
 
 def _list_calls_of_function(text: SourceText, node: ast.AST) -> list[ast.Call]:
