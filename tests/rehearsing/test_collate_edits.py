@@ -242,3 +242,26 @@ def test_pictures_of_several_modes_are_converted(
 ) -> None:
     first, *_ = get_fixes(tmp_path, PICTURES.replace("MODES", str(modes)))
     assert first == '`Image.open(f"{i}.png").convert("RGB")`'
+
+
+BOXES = """\
+    import torch
+    from torch.utils.data import DataLoader
+    def collate_boxes(items):
+        return torch.stack([image for image, _ in items]), [boxes for _, boxes in items]
+    items = [(torch.zeros(3, 8, 8), torch.zeros(n, 4)) for n in (1, 3, 2, 2)]
+    for images, boxes in DataLoader(items, batch_size=2%s):
+        print(images.shape)
+    """
+
+
+def test_a_collate_function_that_no_loader_is_given_is_named(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, BOXES % "")
+    (finding,) = report.findings
+    places = {related.span.line: related.message for related in finding.related}
+    assert places[3].startswith("`collate_boxes` puts items into a batch")
+    assert "stacks the items as they are" in places[6]
+    assert "collate_fn=collate_boxes" in finding.fixes[0].message
+    (tmp_path / "given").mkdir()
+    given = rehearsed(tmp_path / "given", BOXES % ", collate_fn=collate_boxes")
+    assert given.findings == ()

@@ -263,3 +263,17 @@ def test_the_mistake_is_mended(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", QUIET)
 def test_nothing_is_said_of_what_is_meant(tmp_path: Path, name: str) -> None:
     assert rehearsed(tmp_path, HEAD + QUIET[name]).findings == ()
+
+
+def test_a_head_that_is_frozen_with_its_model_is_named(tmp_path: Path) -> None:
+    text = HEAD + FROZEN.format(statements=HEAD_FIRST)
+    (finding,) = rehearsed(tmp_path, text).findings
+    frozen = next(r for r in finding.related if "frozen here" in r.message)
+    line = next(
+        number
+        for number, written in enumerate(
+            (tmp_path / "train.py").read_text().split("\n"), 1
+        )
+        if written.strip().startswith("model.fc = ")
+    )
+    assert f"with those of `model.fc`, which line {line} sets before" in frozen.message

@@ -194,6 +194,7 @@ COLOUR = "np.zeros((28, 28, 3), np.uint8)"
 
 
 def get_statistics(folder: Path, normalize: str, image: str, channels: int) -> list:
+    pytest.importorskip("torchvision")
     text = STATISTICS.format(normalize=normalize, image=image, channels=channels)
     (folder / "work").mkdir()
     return [
@@ -215,6 +216,16 @@ def test_grey_images_are_normalized_by_one_mean(
 ) -> None:
     fixes = get_statistics(tmp_path, normalize, ARRAY, 1)
     assert fixes[0][0] == f"`T.Normalize({new})`"
+
+
+def test_the_channels_of_a_grey_image_are_told(tmp_path: Path) -> None:
+    text = STATISTICS.format(
+        normalize="T.Normalize(MEAN, STD)", image=ARRAY, channels=1
+    )
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.message.startswith(
+        "`Normalize` has a mean for each of 3 channels, and the image (1, 28, 28) is grey"
+    )
 
 
 def test_pictures_in_grey_may_become_colours(tmp_path: Path) -> None:

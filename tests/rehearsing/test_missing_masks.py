@@ -159,6 +159,7 @@ def test_attention_that_sees_its_targets_is_found(name: str, tmp_path: Path) -> 
     assert report.complete, report
     (finding,) = [f for f in report.findings if f.code == "mask-axis"]
     assert "no mask hides the future" in finding.message
+    assert "but the last sees the next token" in finding.message
     assert [fix.checked for fix in finding.fixes] == [True]
 
 

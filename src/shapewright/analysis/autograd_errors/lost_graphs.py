@@ -15,10 +15,14 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
+    get_receiver,
     join_lines,
 )
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+)
 from shapewright.record.ops import Op
 
 FOLLOWED = 400
@@ -236,7 +240,7 @@ def _describe_frozen(history: History, frozen: list[str], more: int) -> GraphEnd
     """Describe a loss all of whose parameters, of which `more` are not named, are
     frozen.
     """
-    span, words = None, ""
+    span, words, also = None, "", ""
     head = find_unused_head(history.program)
     if head is not None:
         line = head.statement.lineno
@@ -254,9 +258,50 @@ def _describe_frozen(history: History, frozen: list[str], more: int) -> GraphEnd
             place = find_freezing(text)
             if place is not None:
                 span, words = text.span(place), join_lines(text.written(place))
+                replaced = find_frozen_head(text, place)
+                if replaced is not None:
+                    layer = text.written(replaced.head.targets[0])
+                    also = f", with those of `{join_lines(layer)}`,"
+                    also += f" which line {replaced.head.lineno} sets before"
     reason = f"no parameter that it is computed from requires a gradient: `{frozen[0]}`"
     reason += f" and {more} more" if more > 0 else ""
-    return GraphEnd(None, reason, "the parameters are frozen here", (words,), span)
+    label = f"the parameters are frozen here{also}"
+    return GraphEnd(None, reason, label, (words,), span)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenHead:
+    """A statement that freezes all of a model, and the one above it that gives the
+    model a new layer.
+    """
+
+    statement: ast.stmt
+    model: str
+    head: ast.Assign
+
+
+def find_frozen_head(text: SourceText, node: ast.AST) -> FrozenHead | None:
+    """Return the new layer that the statement around a node freezes, or None."""
+    loop = text.around(node, ast.For)
+    statement: ast.stmt | None = loop
+    frozen = loop.iter if loop is not None else node
+    if loop is None:
+        statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    owner = get_receiver(frozen) if isinstance(frozen, ast.Call) else None
+    if statement is None or owner is None:
+        return None
+    model = text.written(owner)
+    for other in text.nodes:
+        if (
+            isinstance(other, ast.Assign)
+            and isinstance(other.targets[0], ast.Attribute | ast.Subscript)
+            and text.written(other.targets[0]).startswith((f"{model}.", f"{model}["))
+            and isinstance(other.value, ast.Call)
+            and other.lineno < statement.lineno
+            and text.parent(other) is text.parent(statement)
+        ):
+            return FrozenHead(statement, model, other)
+    return None
 
 
 def find_freezing(text: SourceText) -> ast.stmt | ast.expr | None:

@@ -21,9 +21,10 @@ from shapewright.analysis.fixes.ragged_items import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ITEMS_DO_NOT_STACK
-from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 OF_IMAGES = "PIL."
@@ -73,6 +74,41 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             if _has_single_items(node):
                 yield with_keyword(text, node, "collate_fn=lambda batch: batch[0]")
         return
+
+
+def describe_unused_collate(program: Program, finding: Finding) -> Iterator[Related]:
+    """Yield the function that a file has for batches and gives to no loader, and the
+    loader.
+    """
+    text = program.text(finding.span.file) if finding.span is not None else None
+    if text is None:
+        return
+    for name, function in text.functions():
+        if "collate" not in name.lower() or _is_read(text, name):
+            continue
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        loaders = [
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader"
+        ]
+        label = f"`{name}` puts items into a batch, and no loader is given it"
+        head = text.span(function).start
+        name_end = head.column + len("def ") + len(name)
+        span = Span(head.file, head.line, head.column, head.line, name_end)
+        yield Related(span, label)
+        if len(loaders) == 1:
+            label = "this loader stacks the items as they are"
+            yield Related(text.span(loaders[0]), label)
+        return
+
+
+def _is_read(text: SourceText, name: str) -> bool:
+    """Return whether an expression of a file reads a name."""
+    return any(isinstance(n, ast.Name) and n.id == name for n in text.nodes) or any(
+        isinstance(n, ast.Attribute) and n.attr == name for n in text.nodes
+    )
 
 
 def _suggest_data_set(text: SourceText, loaders: list[ast.Call]) -> Iterator[Fix]:

@@ -62,8 +62,9 @@ def find_missing_masks(scene: HazardContext) -> Iterator[Finding]:
         if unmasked is None:
             continue
         message = (
-            f"no mask hides the future: each of the {steps} places sees the next token,"
-            f" which {scene.operation(loss.op)} asks this model to predict"
+            f"no mask hides the future: each of the {steps} places but the last sees"
+            f" the next token, which {scene.operation(loss.op)} asks the model to"
+            " predict"
         )
         yield scene.finding(
             MASK_AXIS,

@@ -7,11 +7,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
+from shapewright.findings.codes import IN_PLACE_TOO_SMALL
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
@@ -56,6 +59,26 @@ def find_transform_input(program: Program, finding: Finding) -> Explanation | No
     if TOO_MANY.search(words):
         return _explain_pair(program, finding)
     return None
+
+
+def explain_normalized_channels(
+    program: Program, finding: Finding, failure: Failure
+) -> Finding:
+    """Return the finding with the channels of an image and the means of a `Normalize`,
+    where it has more of them.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    call = program.call_of(op)
+    if unmet is None or call is None or call.class_name != "Normalize":
+        return finding
+    shapes = [fact.shape for fact in op.inputs[:2]]
+    if unmet.code != IN_PLACE_TOO_SMALL or len(shapes) < 2 or len(shapes[0]) < 3:
+        return finding
+    image, means = shapes
+    if image[-3] != 1 or means[-3:] != (means[0], 1, 1):
+        return finding
+    message = f"`Normalize` has a mean for each of {means[0]} channels, and the image"
+    return replace(finding, message=f"{message} {image} is grey: it has 1")
 
 
 # -- tensors that are made tensors -----------------------------------------------------

@@ -24,6 +24,7 @@ from shapewright.analysis.fixes.batch_edits import (
 )
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
+    describe_unused_collate,
     suggest_collate,
     suggest_single_items,
 )
@@ -56,6 +57,9 @@ from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
+from shapewright.analysis.refused_calls.transform_inputs import (
+    explain_normalized_channels,
+)
 from shapewright.analysis.refused_numbers import find_number_cause
 from shapewright.analysis.state_dicts import (
     explain_load,
@@ -238,6 +242,7 @@ class NewFindings:
         program = self.program
         if finding.code == TORCH_ERROR:
             finding = explain_refused_call(program, finding)
+        finding = explain_normalized_channels(program, finding, failure)
         refused, finding = finding, explain_unbuilt_class(program, finding)
         is_unbuilt = finding != refused
         related = describe_single_sample(program, failure.op)
@@ -289,7 +294,8 @@ class NewFindings:
             if any(_is_beyond_data(program, failure) for failure in program.failures):
                 return  # what is cut off at the end of the data follows from that
             unsized = describe_unsized_images(program, finding)
-            shown = replace(finding, related=(*finding.related, *unsized))
+            unused = describe_unused_collate(program, finding)
+            shown = replace(finding, related=(*finding.related, *unsized, *unused))
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)

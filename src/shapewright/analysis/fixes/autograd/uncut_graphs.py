@@ -12,6 +12,7 @@ from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.autograd_errors.lost_graphs import (
     DRAWS,
     find_copy,
+    find_frozen_head,
     write_without_numpy,
 )
 from shapewright.analysis.fixes.autograd.constant_terms import (
@@ -261,31 +262,15 @@ def _move_before_head(text: SourceText, node: ast.AST) -> Fix | None:
     """Return the fix that freezes a model before it gets a new head, if the statement
     that freezes all of it stands below the one that gives it the head.
     """
-    loop = text.around(node, ast.For)
-    statement: ast.stmt | None = loop
-    frozen = loop.iter if loop is not None else node
-    if loop is None:
-        statement = text.statement_of(node) if isinstance(node, ast.expr) else None
-    owner = get_receiver(frozen) if isinstance(frozen, ast.Call) else None
-    if statement is None or owner is None:
+    frozen = find_frozen_head(text, node)
+    if frozen is None:
         return None
-    model = text.written(owner)
-    heads = [
-        other
-        for other in text.nodes
-        if isinstance(other, ast.Assign)
-        and isinstance(other.targets[0], ast.Attribute | ast.Subscript)
-        and text.written(other.targets[0]).startswith((f"{model}.", f"{model}["))
-        and isinstance(other.value, ast.Call)
-        and other.lineno < statement.lineno
-        and text.parent(other) is text.parent(statement)
-    ]
-    if not heads:
-        return None
-    written = text.written(statement)
-    shown = join_lines(text.written(heads[0].targets[0]))
-    edits = (write_before(text, heads[0], written), cut_lines(text, statement))
-    return Fix("fits", f"freeze `{model}` before `{shown}` is replaced", edits)
+    shown = join_lines(text.written(frozen.head.targets[0]))
+    edits = (
+        write_before(text, frozen.head, text.written(frozen.statement)),
+        cut_lines(text, frozen.statement),
+    )
+    return Fix("fits", f"freeze `{frozen.model}` before `{shown}` is replaced", edits)
 
 
 FROZEN = re.compile(r"requires a gradient: `\w+\.([\w.]+)\.\w+`")
