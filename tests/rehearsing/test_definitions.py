@@ -158,16 +158,16 @@ for _ in range(2):
 """
 CALLED = "net.body.requires_grad_(False)"
 IN_LOOP = "for p in net.body.parameters():\n    p.requires_grad = False"
-LISTED = "[p for p in net.{}parameters() if p.requires_grad]"
+LISTING = "[p for p in net.{}parameters() if p.requires_grad]"
 FILTERED = "filter(lambda p: p.requires_grad, net.{}parameters())"
 
 
 @pytest.mark.parametrize(
     ("freezing", "listing", "listed"),
     [
-        (CALLED, "rows = {}\noptimizer = torch.optim.Adam(rows)", LISTED),
+        (CALLED, "rows = {}\noptimizer = torch.optim.Adam(rows)", LISTING),
         (IN_LOOP, "optimizer = torch.optim.Adam({})", FILTERED),
-        (CALLED, "optimizer = torch.optim.Adam({}, lr=0.1)", LISTED),
+        (CALLED, "optimizer = torch.optim.Adam({}, lr=0.1)", LISTING),
         (IN_LOOP, "rows = list({})\noptimizer = torch.optim.Adam(rows)", FILTERED),
     ],
 )
@@ -186,7 +186,7 @@ def test_the_whole_model_is_listed_for_its_frozen_part(
 
 @pytest.mark.parametrize(("part"), ["", "head."])
 def test_parameters_that_are_left_may_be_listed(tmp_path: Path, part: str) -> None:
-    listing = f"optimizer = torch.optim.Adam({LISTED.format(part)})"
+    listing = f"optimizer = torch.optim.Adam({LISTING.format(part)})"
     text = PARTS.format(freezing=CALLED, listing=listing)
     assert rehearsed(tmp_path, text).findings == ()
 
@@ -194,7 +194,7 @@ def test_parameters_that_are_left_may_be_listed(tmp_path: Path, part: str) -> No
 def test_a_model_that_is_frozen_as_a_whole_is_unfrozen(tmp_path: Path) -> None:
     text = PARTS.format(
         freezing="for p in net.parameters():\n    p.requires_grad = False",
-        listing=f"optimizer = torch.optim.Adam({LISTED.format('')})",
+        listing=f"optimizer = torch.optim.Adam({LISTING.format('')})",
     )
     finding = rehearsed(tmp_path, text).findings[-1]
     assert finding.message.endswith("freezes every parameter")

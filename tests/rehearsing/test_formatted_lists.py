@@ -38,7 +38,7 @@ WRONG = {
         'print("%.3f %.5f" % (loss.item(), scheduler.get_last_lr()))',
         "scheduler.get_last_lr()[0]",
     ),
-    "a name": ('lr = scheduler.get_last_lr(); print(f"{lr:.5f}")', "lr[0]"),
+    "a name": ('lr = scheduler.get_last_lr()\n    print(f"{lr:.5f}")', "lr[0]"),
 }
 
 

@@ -219,13 +219,12 @@ def test_grey_images_are_normalized_by_one_mean(
 
 
 def test_the_channels_of_a_grey_image_are_told(tmp_path: Path) -> None:
-    text = STATISTICS.format(
-        normalize="T.Normalize(MEAN, STD)", image=ARRAY, channels=1
-    )
+    pytest.importorskip("torchvision")
+    normalize = "T.Normalize(MEAN, STD)"
+    text = STATISTICS.format(normalize=normalize, image=ARRAY, channels=1)
     (finding,) = rehearsed(tmp_path, text).findings
-    assert finding.message.startswith(
-        "`Normalize` has a mean for each of 3 channels, and the image (1, 28, 28) is grey"
-    )
+    assert "a mean for each of 3 channels" in finding.message
+    assert "the image (1, 28, 28) is grey" in finding.message
 
 
 def test_pictures_in_grey_may_become_colours(tmp_path: Path) -> None:
