@@ -141,3 +141,38 @@ def test_a_flip_that_always_flips_is_no_draw(chance: str, tmp_path: Path) -> Non
     lines += "    mask = self.transform(mask)\n" + BACK
     codes = _codes(tmp_path, lines, PIXELS, script)
     assert codes == (["separate-draws"] if chance == "0.5" else [])
+
+
+@pytest.mark.parametrize("name", ["random", "torch", "in one line", "turned"])
+def test_one_draw_decides_for_both(name: str, tmp_path: Path) -> None:
+    pad = "\n".join(" " * 8 + line for line in WRONG[name].split("\n"))
+    report = rehearsed(tmp_path, SCRIPT.format(lines=pad, loss=PIXELS))
+    (fix,) = report.findings[0].fixes
+    assert fix.message.startswith("`turned = ")
+    assert fix.message.endswith("for both")
+    assert fix.checked
+
+
+@pytest.mark.parametrize("name", ["a class", "a helper"])
+def test_draws_of_the_program_get_no_seed_of_torch(name: str, tmp_path: Path) -> None:
+    pad = "\n".join(" " * 8 + line for line in WRONG[name].split("\n"))
+    report = rehearsed(tmp_path, SCRIPT.format(lines=pad, loss=PIXELS))
+    assert report.findings[0].fixes == ()
+
+
+def test_two_flips_of_torchvision_begin_with_one_seed(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision")
+    start, _, end = SCRIPT.partition("class Turn:")
+    end = end.partition("class Data")[2].replace("Turn()", "RandomHorizontalFlip()")
+    script = "from torchvision.transforms import RandomHorizontalFlip\n" + start
+    lines = (
+        "        image = self.transform(image)\n        mask = self.transform(mask)\n"
+    )
+    text = f"{script}class Data{end}".format(
+        lines=f"{lines}        {BACK}", loss=PIXELS
+    )
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert (
+        finding.fixes[0].message == "`torch.manual_seed(seed)` before each of the two"
+    )
+    assert finding.fixes[0].checked

@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_own_data_set,
     suggest_shuffle,
 )
+from shapewright.analysis.fixes.warnings.draw_edits import suggest_one_draw
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_predictions,
     suggest_exchanged_quotient,
@@ -156,6 +157,7 @@ from shapewright.findings.codes import (
     SCHEDULER_TOO_LONG,
     SCHEDULER_UNIT,
     SEED_REPEATED,
+    SEPARATE_DRAWS,
     SHARED_TRANSFORM,
     SHUFFLED_ORDER,
     SIZE_ATTRIBUTE_SET,
@@ -267,6 +269,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ARRAYS_BROADCAST: suggest_flat_array,
     SEED_REPEATED: suggest_one_seed,
     EPOCH_NOT_SET: suggest_set_epoch,
+    SEPARATE_DRAWS: suggest_one_draw,
     SHARED_TRANSFORM: suggest_own_data_set,
     SHUFFLED_ORDER: suggest_loader_in_order,
     SORTED_LABELS: suggest_shuffle,

@@ -1,0 +1,107 @@
+"""Edits for an image and its mask that are turned by two draws: one draw for both."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import find_block, write_before
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.syntax_nodes import collect_names, get_called_name
+
+NAMES = ("turned", "is_turned", "turned_together")
+"""Names for the draw that decides for both, the first that is free."""
+SEEDS = ("seed", "own_seed", "pair_seed")
+
+
+def suggest_one_draw(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest one drawn condition for an image and its mask, or one seed for the two
+    calls of a transform that draws.
+    """
+    other = program.node(finding.related[0].span) if finding.related else None
+    if other is None or other[0] is not text or not isinstance(node, ast.expr):
+        return
+    first = other[1]
+    if not isinstance(first, ast.expr):
+        return
+    if isinstance(text.parent(node), ast.If | ast.IfExp):
+        yield from _suggest_condition(text, first, node)
+    elif isinstance(node, ast.Call) and isinstance(first, ast.Call):
+        yield from _suggest_seed(text, first, node)
+
+
+def _suggest_condition(
+    text: SourceText, first: ast.expr, second: ast.expr
+) -> Iterator[Fix]:
+    """Suggest a name for the draw, which both conditions read."""
+    places = _get_places(text, first, second)
+    if text.written(first) != text.written(second) or not places:
+        return
+    name = _choose_name(text, NAMES)
+    drawn = f"{name} = {text.written(first)}"
+    edits = (
+        write_before(text, places[0], drawn),
+        *(Edit(text.span(draw), name) for draw in (first, second)),
+    )
+    yield Fix("fits", f"`{join_lines(drawn)}` for both", edits)
+
+
+def _suggest_seed(text: SourceText, first: ast.Call, second: ast.Call) -> Iterator[Fix]:
+    """Suggest that two calls of a transform of a library, which draws by torch, begin
+    with one seed.
+    """
+    places = _get_places(text, first, second)
+    own = text.functions(get_called_name(first)) or any(map(_is_own_turn, text.nodes))
+    if not places or own or not _is_of_torchvision(text):
+        return
+    seed = _choose_name(text, SEEDS)
+    begin = f"torch.manual_seed({seed})"
+    indent = text.lines[places[0].lineno - 1][: places[0].col_offset]
+    drawn = f"{seed} = int(torch.randint(2**31, (1,)))\n{indent}{begin}"
+    edits = (
+        write_before(text, places[0], drawn),
+        write_before(text, places[1], begin),
+    )
+    yield Fix("fits", f"`{begin}` before each of the two", edits)
+
+
+def _is_own_turn(node: ast.AST) -> bool:
+    """Return whether a node begins a method by which a transform of the program is
+    called.
+    """
+    return isinstance(node, ast.FunctionDef) and node.name == "__call__"
+
+
+def _is_of_torchvision(text: SourceText) -> bool:
+    """Return whether a file imports torch, and torchvision, which draws by it."""
+    modules = set[str]()
+    for node in text.nodes:
+        if isinstance(node, ast.ImportFrom):
+            modules.add((node.module or "").partition(".")[0])
+        elif isinstance(node, ast.Import):
+            for part in node.names:
+                plain = part.asname is None or part.name != "torch"
+                modules.add(part.name.partition(".")[0] if plain else "")
+    return {"torch", "torchvision"} <= modules
+
+
+def _get_places(
+    text: SourceText, first: ast.expr, second: ast.expr
+) -> tuple[ast.stmt, ast.stmt] | None:
+    """Return the statements that two expressions stand in, the first above the second
+    in one block.
+    """
+    places = text.statement_of(first), text.statement_of(second)
+    if places[0] is places[1] or places[1] not in find_block(text, places[0]):
+        return None
+    return places if places[0].lineno < places[1].lineno else None
+
+
+def _choose_name(text: SourceText, names: tuple[str, ...]) -> str:
+    """Return the first name that a file does not use."""
+    taken = {name for node in text.nodes for name in collect_names(node)}
+    return next((name for name in names if name not in taken), names[-1])
