@@ -248,7 +248,8 @@ def _substitute_result(
     if rule is not None and not of_history:
         needed = unmet(rule, *convert_for_needs(engine, args, kwargs))
     search = find_repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
-    if of_history or first in WITHOUT_REPAIRS:
+    of_hook = first == "backward" and len(args) < 2 and kwargs.get("gradient") is None
+    if of_history or of_hook or first in WITHOUT_REPAIRS:
         search = iter(())
     names = _name_arguments(func, rule, *arguments)
     out: Any = FAILED
@@ -318,9 +319,9 @@ def _name_real_types(engine: Engine, message: str) -> str:
     return META_TYPE.sub(lambda match: f"{place}.{match[1]}Tensor", message)
 
 
-WITHOUT_REPAIRS = ("__format__", "numpy", "__array__", "__deepcopy__", "backward")
-"""Calls of which no other sizes are tried: fresh tensors have no graph and no device,
-and a hook that fails does not say so by sizes.
+WITHOUT_REPAIRS = ("__format__", "numpy", "__array__", "__deepcopy__")
+"""Calls of which no other sizes are tried: fresh tensors have no graph and no device. A
+backward pass fails by sizes only if it is given a gradient, else in a hook.
 """
 META_TYPE = re.compile(r"\bMeta(\w+)Type\b")
 """How torch's messages name the type of a tensor without data."""
