@@ -270,7 +270,7 @@ def _describe_frozen(history: History, frozen: list[str], more: int) -> GraphEnd
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenHead:
+class _FrozenHead:
     """A statement that freezes all of a model, and the one above it that gives the
     model a new layer.
     """
@@ -280,7 +280,7 @@ class FrozenHead:
     head: ast.Assign
 
 
-def find_frozen_head(text: SourceText, node: ast.AST) -> FrozenHead | None:
+def find_frozen_head(text: SourceText, node: ast.AST) -> _FrozenHead | None:
     """Return the new layer that the statement around a node freezes, or None."""
     loop = text.around(node, ast.For)
     statement: ast.stmt | None = loop
@@ -300,7 +300,7 @@ def find_frozen_head(text: SourceText, node: ast.AST) -> FrozenHead | None:
             and other.lineno < statement.lineno
             and text.parent(other) is text.parent(statement)
         ):
-            return FrozenHead(statement, model, other)
+            return _FrozenHead(statement, model, other)
     return None
 
 
