@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from torch.serialization import clear_safe_globals
 
 from tests.rehearsing.rehearsed import rehearsed
+
+
+@pytest.fixture(autouse=True)
+def _forget_allowed_classes() -> Iterator[None]:
+    """Take back what a script has allowed torch to load, which torch keeps."""
+    yield
+    clear_safe_globals()
+
 
 SCRIPT = """\
 import argparse
