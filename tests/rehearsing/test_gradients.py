@@ -202,7 +202,8 @@ def test_one_of_two_optimizers_never_steps(first: str, tmp_path: Path) -> None:
 def test_an_optimizer_whose_step_is_written_is_left_alone(
     then: str, tmp_path: Path
 ) -> None:
-    text = TWO.format(first="first", then=then).replace("schedule.step()", "pass")
+    text = TWO.format(first="first", then=then)
+    text = "\n".join(line for line in text.split("\n") if "schedule" not in line)
     assert rehearsed(tmp_path, text).findings == ()
 
 
