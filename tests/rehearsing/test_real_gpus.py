@@ -127,7 +127,7 @@ NEEDS_THE_CPU = {
     "numpy": ("scores.append(out.detach().numpy())", "`out.detach().cpu()`"),
     "an array": ("scores.append(np.array(out.detach()))", "`out.detach().cpu()`"),
     "a list": (
-        "scores.append(loss.detach()); np.mean(scores)", "`loss.detach().cpu()`",
+        "scores.append(loss.detach()); np.mean(scores)", "`loss.detach().item()`",
     ),
     "lengths": (
         f"pack_padded_sequence(x, {LENGTHS}, batch_first=True)", f"`{LENGTHS}.cpu()`",
