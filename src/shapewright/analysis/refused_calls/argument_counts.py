@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.batch_values import find_whole_batch
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
 from shapewright.program.source_text import SourceText
@@ -37,7 +38,8 @@ def find_missing_argument(program: Program, finding: Finding) -> Explanation | N
         return None
     few, many = TOO_FEW.search(finding.words), TOO_MANY.search(finding.words)
     if few is not None:
-        return _explain_missing(*place, few[1], few[2])
+        whole = find_whole_batch(program, finding)
+        return whole or _explain_missing(*place, few[1], few[2])
     if OF_ATTENTION in finding.words and len(place[1].args) == 1:
         return _explain_self_attention(*place)
     if OF_STATES in finding.words:
