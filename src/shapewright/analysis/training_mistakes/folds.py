@@ -14,6 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import MODEL_KEPT_OVER_FOLDS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
@@ -56,15 +57,8 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
                 built = _find_model(text, names, loop)
                 if built is None:
                     continue
-                name = text.line_of(built.targets[0])
-                yield build_finding(
-                    MODEL_KEPT_OVER_FOLDS,
-                    f"`{name}` is built once, before the loop over folds: each fold"
-                    " goes on with weights that have seen its validation samples",
-                    text.span(built),
-                    (text.span(loop.iter), "the folds are gone through here"),
-                    (text.span(node), "an optimizer of the same weights is built here"),
-                )
+                label = "an optimizer of the same weights is built here"
+                yield _tell_kept(text, built, loop, (text.span(node), label))
                 break
             else:
                 continue
@@ -92,16 +86,24 @@ def _find_kept_trainings(scene: RehearsalContext) -> Iterator[Finding]:
             built = _find_model(text, names, loop)
             if built is None:
                 continue
-            name = text.line_of(built.targets[0])
-            yield build_finding(
-                MODEL_KEPT_OVER_FOLDS,
-                f"`{name}` is built once, before the loop over folds: each fold goes on"
-                " with weights that have seen its validation samples",
-                text.span(built),
-                (text.span(loop.iter), "the folds are gone through here"),
-                (text.span(statement), "its optimizer is built here"),
-            )
+            optimizer_place = text.span(statement), "its optimizer is built here"
+            yield _tell_kept(text, built, loop, optimizer_place)
             break
+
+
+def _tell_kept(
+    text: SourceText, built: ast.Assign, loop: ast.For, place: tuple[Span, str]
+) -> Finding:
+    """Return the finding on a model that is built above a loop over folds."""
+    name = text.line_of(built.targets[0])
+    return build_finding(
+        MODEL_KEPT_OVER_FOLDS,
+        f"`{name}` is built once, before the loop over folds: each fold goes on with"
+        " weights that have seen its validation samples",
+        text.span(built),
+        (text.span(loop.iter), "the folds are gone through here"),
+        place,
+    )
 
 
 def _find_default(text: SourceText, node: ast.AST) -> ast.Call | None:

@@ -5,7 +5,7 @@ that ended it, each with the edits that may mend it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from shapewright.analysis.causes_with_edits import find_sole_cause
@@ -246,19 +246,10 @@ class NewFindings:
         refused, finding = finding, explain_unbuilt_class(program, finding)
         is_unbuilt = finding != refused
         related = describe_single_sample(program, failure.op)
-        related = related or describe_decisions(program, failure)
-        related = related or describe_layout(program, failure)
-        related = related or describe_single_score(program, failure)
-        related = related or describe_ignored_labels(program, failure)
-        related = related or describe_labels_of_views(program, failure)
-        related = related or describe_signed_labels(program, failure)
-        related = related or describe_kept_sizes(program, failure)
-        related = related or describe_unchained_layers(program, failure)
-        related = related or describe_halved_difference(program, failure)
-        related = related or describe_viewed_size(program, failure)
-        related = related or describe_table_of_one(program, failure)
-        related = related or describe_special_tokens(program, failure)
-        related = related or describe_last_batch(program, failure)
+        related = related or next(
+            (known for describe in PLACES if (known := describe(program, failure))),
+            None,
+        )
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             related = describe_training_mode(program, program.trace.ops[failure.op])
         if related is not None:
@@ -347,6 +338,24 @@ def _is_left_by_backward(program: Program, finding: Finding) -> bool:
     """Return whether an error only says that a refused backward pass left nothing."""
     refused = any(failure.of_history for failure in program.failures)
     return refused and "'NoneType'" in finding.message
+
+
+PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
+    describe_decisions,
+    describe_layout,
+    describe_single_score,
+    describe_ignored_labels,
+    describe_labels_of_views,
+    describe_signed_labels,
+    describe_kept_sizes,
+    describe_unchained_layers,
+    describe_halved_difference,
+    describe_viewed_size,
+    describe_table_of_one,
+    describe_special_tokens,
+    describe_last_batch,
+)
+"""What names a place that a refused call comes from; the first that knows one tells."""
 
 
 def _is_of_guessed_batch(program: Program, failures: list[Failure]) -> bool:
