@@ -26,6 +26,7 @@ from shapewright.analysis.provenance.origins import (
     find_origin,
     iter_definitions,
 )
+from shapewright.analysis.refused_labels import find_refused_label
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     DIM_OUT_OF_RANGE,
@@ -168,6 +169,13 @@ def _describe_repair(program: Program, failure: Failure, repair: Repair) -> str:
     name = find_tensor_names(program, op)[repair.tensor]
     fact = op.inputs[repair.tensor]
     if repair.kind == "values":
+        refused = find_refused_label(program, failure)
+        if refused is not None:
+            scores = find_tensor_names(program, op)[0]
+            return (
+                f"{what} reads classes 0 to {refused[1] - 1} of {scores}, but {name}"
+                f" holds {refused[0]}"
+            )
         return f"{what} reads beyond the end: an index in {name} is out of range"
     if repair.kind == "dtype":
         return f"{what} expects {repair.new} here, but {name} is {repair.old}"

@@ -34,6 +34,10 @@ from shapewright.analysis.fixes.class_counts import (
     suggest_counted_outputs,
     suggest_fewer_largest,
 )
+from shapewright.analysis.fixes.class_ranges import (
+    suggest_drawn_classes,
+    suggest_more_classes,
+)
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
@@ -367,6 +371,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("gathered", 0.7, gathered)
     shifted = suggest_labels_from_0(program, failure)
     yield from iter_options("labels", 0.95, shifted)
+    drawn = suggest_drawn_classes(program, failure)
+    yield from iter_options("labels", 0.97, drawn)
+    larger = suggest_more_classes(program, failure)
+    yield from iter_options("labels", 4.1, larger)
     pictures = suggest_picture_mode(program, failure)
     yield from iter_options("picture", 0.7, pictures)
     columns = suggest_columns_of_training(program, failure)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_labels import CLASS_LOSSES
 from shapewright.findings.codes import (
     CLASS_WEIGHTS,
     INDEX_OUT_OF_RANGE,
     K_TOO_LARGE,
 )
 from shapewright.findings.finding import Edit, Fix
-from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining, join_lines
@@ -132,7 +132,6 @@ COUNTS = re.compile(r"(class|label|categor|kind|species|intent|target)(es|s|ies)
 """How numbers of classes are called, at their ends."""
 OF_CLASSES = re.compile(rf"{COUNTS.pattern}|names?$")
 """How lists of their names are called."""
-CLASS_LOSSES = operators_with("is_loss") & operators_with("has_index_bounds")
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -48,7 +48,7 @@ def fix_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = wanted
-    for module, layer_size in _iter_modules(program, op.inputs[at], dim):
+    for module, layer_size in iter_setting_layers(program, op.inputs[at], dim):
         size = has if layer_size == needs else None
         if size is not None:
             written = _as_product(program, op.inputs[got[0]], got[1])
@@ -98,7 +98,7 @@ def fix_producer(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = got
-    for module, layer_size in _iter_modules(program, op.inputs[at], dim):
+    for module, layer_size in iter_setting_layers(program, op.inputs[at], dim):
         if layer_size == has:
             yield from change_layer_size(program, module, has, needs, "")
 
@@ -118,7 +118,7 @@ def fix_factor(program: Program, failure: Failure) -> Iterator[Fix]:
     for way, own, other in zip(ways, sizes, reversed(sizes), strict=True):
         for at, dim in way.places if way.why == "product" and way.op else ():
             assert way.op is not None
-            for module, size in _iter_modules(program, way.op.inputs[at], dim):
+            for module, size in iter_setting_layers(program, way.op.inputs[at], dim):
                 if own and size * other % own == 0 and size * other != 0:
                     new = size * other // own
                     yield from change_layer_size(program, module, size, new, "")
@@ -126,7 +126,7 @@ def fix_factor(program: Program, failure: Failure) -> Iterator[Fix]:
 
 def resize_producer(program: Program, fact: Fact, dim: int, size: int) -> Iterator[Fix]:
     """Make the layer that set the size of a dim produce another size."""
-    for module, layer_size in _iter_modules(program, fact, dim % len(fact.shape)):
+    for module, layer_size in iter_setting_layers(program, fact, dim % len(fact.shape)):
         yield from change_layer_size(program, module, layer_size, size, "")
 
 
@@ -141,7 +141,7 @@ def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if type(has) is not int or type(needs) is not int or needs < 2:
         return
-    for module, size in _iter_modules(program, op.inputs[0], unmet.got.dim or 1):
+    for module, size in iter_setting_layers(program, op.inputs[0], unmet.got.dim or 1):
         factors = [
             factor for _, factor in op.arguments if type(factor) is int and factor > 1
         ]
@@ -189,14 +189,16 @@ def fix_share(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     fact = program.trace.ops[failure.op].inputs[0]
     for dim in range(len(fact.shape)):
-        for module, size in _iter_modules(program, fact, dim):
+        for module, size in iter_setting_layers(program, fact, dim):
             if size * needs % has == 0:
                 yield from change_layer_size(
                     program, module, size, size * needs // has, ""
                 )
 
 
-def _iter_modules(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
+def iter_setting_layers(
+    program: Program, fact: Fact, dim: int
+) -> Iterator[tuple[str, int]]:
     """Yield the layers whose parameters set the size of a dim, together with that
     size.
     """

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     replace_argument,
-    resize_producer,
 )
 from shapewright.analysis.fixes.created_tensors import MAKERS
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -19,12 +18,13 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.refused_labels import MOST_MORE, OUT_OF_BOUNDS
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
     INDEX_OUT_OF_RANGE,
     WRITTEN_SHAPE,
 )
-from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
@@ -339,31 +339,6 @@ def _apply_to_equal_calls(program: Program, maker: Op, fix: Fix) -> Iterator[Fix
     if len(edits) > 1:
         message = f"{fix.message} and {len(edits) - 1} more"
         yield Fix("fits", message, tuple(edits))
-
-
-DRAWN = re.compile(r"from -?\d+ to (\d+), and .* has (\d+) (?:rows|classes|elements)")
-"""The numbers in a message of `drawn-index`: the last one drawn, and how many fit."""
-
-
-def suggest_rows(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest a row of the table, or a class of the layer, for each index drawn."""
-    numbers = DRAWN.search(finding.message)
-    ops = [op for op in program.trace.ops if op.span == finding.span]
-    for op in ops if numbers is not None else ():
-        assert numbers is not None
-        needed, size = int(numbers[1]) + 1, int(numbers[2])
-        layer = program.layer(op)
-        if layer is not None:
-            yield from change_layer_size(program, layer.path, size, needed, "")
-        elif op.inputs and len(op.inputs[0].shape) > 1:
-            yield from resize_producer(program, op.inputs[0], 1, needed)
-
-
-OUT_OF_BOUNDS = re.compile(r"Target (-?\d+) is out of bounds")
-MOST_MORE = 8
-"""Classes that a model may lack; a label beyond them stands for no class."""
 
 
 def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:

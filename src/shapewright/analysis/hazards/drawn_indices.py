@@ -42,6 +42,11 @@ class _Draw:
     high: int
     op: Op
 
+    def shift(self, by: int) -> _Draw:
+        """Return the same draw of values that a number was added to."""
+        low = self.low + by if self.low is not None else None
+        return _Draw(low, self.high + by, self.op)
+
 
 @dataclass(frozen=True, slots=True)
 class _Use:
@@ -158,7 +163,8 @@ def _find_draw(
             is_part = taken.column is not None or of_part  # of which rows is unknown
             if far >= DEEPEST:
                 return None
-            return _find_least_draw(scene, call, written, is_part)
+            least = _find_least_draw(scene, call, written, is_part)
+            return least.shift(shift) if least is not None else None
         fact = call.op.inputs[0]
     return None
 

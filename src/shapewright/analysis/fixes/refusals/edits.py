@@ -10,7 +10,7 @@ from math import prod
 from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
 from shapewright.analysis.fixes.grey_images import suggest_grey_images
-from shapewright.analysis.fixes.index_edits import MOST_MORE, is_crossed, is_narrowed
+from shapewright.analysis.fixes.index_edits import is_crossed, is_narrowed
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_emptied_setting,
@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.stand_in_data import is_within
 from shapewright.analysis.makers import is_compared, iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.refused_labels import MOST_MORE, find_refused_label
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
@@ -143,7 +144,9 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == ATTENTION_MASK_SHAPE and kind in ("swapped", "operands"):
         return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
-        return _is_of_many_classes(program, fix) or _is_of_other_column(program, fix)
+        is_of_more = kind == "number" and _is_of_more_classes(program, failure, fix)
+        is_of_more = is_of_more or _is_of_many_classes(program, fix)
+        return is_of_more or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
 
 
@@ -439,6 +442,16 @@ def _is_fitted_to_colours(program: Program, failure: Failure, fix: Fix) -> bool:
         return False
     numbers = {str(colours), "1"}  # one class is broadcast over the colours
     return any(numbers & {*re.findall(r"\d+", edit.text)} for edit in fix.edits)
+
+
+def _is_of_more_classes(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a number is replaced by a larger one than the labels of a loss ask
+    for.
+    """
+    refused = find_refused_label(program, failure)
+    return refused is not None and any(
+        edit.text.isdecimal() and int(edit.text) > refused[0] + 1 for edit in fix.edits
+    )
 
 
 def _is_of_many_classes(program: Program, fix: Fix) -> bool:

@@ -6,7 +6,7 @@ An edit is shown only if the run with it has the warning no more, and no other o
 from __future__ import annotations
 
 from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_rounded
-from shapewright.analysis.fixes.index_edits import suggest_rows
+from shapewright.analysis.fixes.class_ranges import suggest_rows
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.position_edits import suggest_batch_first
 from shapewright.analysis.fixes.warnings.accidental_shapes import (

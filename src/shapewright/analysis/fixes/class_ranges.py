@@ -1,0 +1,206 @@
+"""Labels beyond the classes of a loss, where the program says how they are numbered:
+drawn from 1 on, or drawn of more classes than a model has outputs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.fixes.class_counts import COUNTS
+from shapewright.analysis.fixes.constructors import (
+    change_layer_size,
+    iter_setting_layers,
+    resize_producer,
+)
+from shapewright.analysis.makers import is_compared, iter_first_makers
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
+from shapewright.analysis.refused_labels import (
+    CLASS_LOSSES,
+    MOST_MORE,
+    find_refused_label,
+)
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    get_own_attribute,
+    iter_assignments,
+)
+from shapewright.record.ops import Op
+
+LABELS = re.compile(r"^y|^t$|label|target|class|digit|categor|^gt|truth|star|rating")
+"""How what a loss is to predict is called."""
+DRAWS = ("randint", "integers")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLabels:
+    """A call that draws labels: the first number and the first one beyond them."""
+
+    text: SourceText
+    call: ast.Call
+    low: int
+    high: int
+
+
+def suggest_drawn_classes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `labels - 1` where labels are drawn from 1 to the number of classes, and
+    as many outputs as there are classes where they are drawn of more.
+    """
+    refused = find_refused_label(program, failure)
+    if refused is not None:
+        op = program.trace.ops[failure.op]
+        yield from _suggest_by_draw(program, op, *refused)
+
+
+def suggest_rows(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a row of the table, or a class of the layer, for each index drawn, and
+    `labels - 1` for labels drawn from 1 on.
+    """
+    numbers = DRAWN.search(finding.message)
+    ops = [op for op in program.trace.ops if op.span == finding.span]
+    for op in ops if numbers is not None else ():
+        assert numbers is not None
+        last, size = int(numbers[1]), int(numbers[2])
+        layer = program.layer(op)
+        if op.name.rpartition(".")[2] in CLASS_LOSSES:
+            yield from _suggest_by_draw(program, op, last, size)
+        elif layer is not None:
+            yield from change_layer_size(program, layer.path, size, last + 1, "")
+        elif op.inputs and len(op.inputs[0].shape) > 1:
+            yield from resize_producer(program, op.inputs[0], 1, last + 1)
+
+
+DRAWN = re.compile(r"from -?\d+ to (\d+), and .* has (\d+) (?:rows|classes|elements)")
+"""The numbers in a message of `drawn-index`: the last one drawn, and how many fit."""
+
+
+def _suggest_by_draw(
+    program: Program, op: Op, label: int, classes: int
+) -> Iterator[Fix]:
+    """Suggest what the numbers ask for that labels are drawn from, and to."""
+    drawn = _find_drawn_labels(program, op)
+    if drawn is not None and drawn.low > 0 and drawn.high - drawn.low <= classes:
+        yield from _suggest_first_0(program, op, drawn)
+    elif drawn is not None and drawn.low == 0 and drawn.high > label:
+        yield from _suggest_outputs(program, op, classes, drawn.high)
+
+
+def suggest_more_classes(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest as many outputs as the largest label asks for that a run meets, where
+    nothing says how many classes there are.
+    """
+    refused = find_refused_label(program, failure)
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if refused is None or (unmet is not None and unmet.lines):
+        return  # they are 1 to the number of classes
+    if _find_drawn_labels(program, op) is None:
+        for size in range(refused[0] + 1, refused[1] + MOST_MORE):
+            yield from _suggest_outputs(program, op, refused[1], size)
+
+
+def _suggest_outputs(
+    program: Program, op: Op, classes: int, size: int
+) -> Iterator[Fix]:
+    """Suggest another number of outputs: where the constant or the default is written
+    that the layer reads, and else in the call that builds the layer.
+    """
+    fact = op.inputs[0]
+    for module, width in iter_setting_layers(program, fact, min(1, fact.ndim - 1)):
+        built = find_constructor(program, module)
+        for _, node, value in iter_arguments(program, module):
+            if built is None or width != classes or value not in (width, (width,)):
+                continue
+            name = get_own_attribute(node) or get_last_name(node)
+            values = (
+                find_defining(built[0], name) if COUNTS.search(name.lower()) else []
+            )
+            if len(values) == 1 and evaluate_whole_number(values[0]) == classes:
+                shown = f"`{name} = {size}`"
+                yield Fix("fits", shown, (Edit(built[0].span(values[0]), f"{size}"),))
+                return
+    yield from resize_producer(program, fact, min(1, fact.ndim - 1), size)
+
+
+def _suggest_first_0(program: Program, op: Op, drawn: DrawnLabels) -> Iterator[Fix]:
+    """Suggest `labels - 1` in the call of the loss, or where they are drawn if more
+    than the loss reads them.
+    """
+    shift = f" - {drawn.low}"
+    places, where = find_tensor_expressions(program, op), program.node(op.span)
+    node = places[1][0] if len(places) > 1 and places[1] is not None else None
+    is_tight = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+    if where is not None and is_tight and not is_compared(program, op.inputs[1]):
+        assert node is not None
+        shown = f"`{join_lines(where[0].written(node))}{shift}`"
+        yield Fix("fits", shown, (Edit(where[0].span(node).end, shift),))
+        return
+    text, call = drawn.text, drawn.call
+    if isinstance(text.parent(call), ast.Attribute | ast.BinOp):
+        return  # brackets would be needed
+    shown = f"`{join_lines(text.written(call))}{shift}`"
+    yield Fix("fits", shown, (Edit(text.span(call).end, shift),))
+
+
+def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
+    """Return the call that draws the labels of a loss: what torch made them with, or
+    the only call of the program that draws whole numbers for a name of labels.
+    """
+    for maker in iter_first_makers(program, op.inputs[1]):
+        place = program.call_at(maker.span)
+        if place is not None and maker.name.rpartition(".")[2] == "randint":
+            return _read_draw(*place)
+    draws = [
+        (text, node)
+        for text in program.own_texts()
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) in DRAWS
+        if LABELS.search(_get_assigned_name(text, node).lower())
+    ]
+    return _read_draw(*draws[0]) if len(draws) == 1 else None
+
+
+def _get_assigned_name(text: SourceText, node: ast.expr) -> str:
+    """Return the name that a statement gives the value that a call is a part of."""
+    for target, value in iter_assignments(text.statement_of(node), annotated=True):
+        if value is not None and any(part is node for part in ast.walk(value)):
+            return get_own_attribute(target) or get_last_name(target)
+    return ""
+
+
+def _read_draw(text: SourceText, call: ast.Call) -> DrawnLabels | None:
+    """Return the range of a call that draws whole numbers, as far as it is written."""
+    words = {word.arg: word.value for word in call.keywords}
+    if get_called_name(call) not in DRAWS or None in words or "endpoint" in words:
+        return None
+    first = call.args[0] if call.args else words.get("low")
+    second = words.get("high", call.args[1] if len(call.args) > 1 else None)
+    low = _read_number(text, first)
+    high = _read_number(text, second)
+    if first is None and second is not None:
+        low = 0
+    elif second is None or isinstance(second, ast.Tuple | ast.List):
+        low, high = 0, low  # `torch.randint(10, (64,))`
+    elif text.written(call.func) == "random.randint":
+        high = high + 1 if high is not None else None  # Python draws the last one, too
+    if low is None or high is None or high <= low:
+        return None
+    return DrawnLabels(text, call, low, high)
+
+
+def _read_number(text: SourceText, node: ast.expr | None) -> int | None:
+    """Return the number that an argument is, or that its name is given once."""
+    if isinstance(node, ast.Name):
+        values = find_defining(text, node.id)
+        node = values[0] if len(values) == 1 else None
+    return evaluate_whole_number(node) if node is not None else None

@@ -1,0 +1,100 @@
+"""Labels beyond the classes of a loss: drawn from 1 on, or of more classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+PROGRAM = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+{constant}
+
+class Net(nn.Module):
+    def __init__(self{parameter}):
+        super().__init__()
+        self.out = nn.Linear(5, {outputs})
+
+    def forward(self, x):
+        return self.out(x)
+
+
+x = torch.randn(64, 5)
+y = {labels}
+model = Net({argument})
+loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)
+for a, b in loader:
+    scores = model(a)
+    loss = nn.functional.cross_entropy(scores, b)
+    loss.backward()
+    {after}
+"""
+PARTS = {
+    "constant": "", "parameter": "", "outputs": "10", "argument": "", "after": "",
+}  # fmt: skip
+COMPARED = "print((scores.argmax(1) == b).sum())"
+
+
+def list_fixes(folder: Path, **parts: str) -> list[str]:
+    """Return the tried fixes of the only error."""
+    findings = rehearsed(folder, PROGRAM.format(**PARTS | parts)).findings
+    (finding,) = [finding for finding in findings if finding.severity == "error"]
+    assert "reads classes 0 to 9 of `scores`" in finding.message
+    return [fix.message for fix in finding.fixes if fix.checked]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "torch.randint(0, 12, (64,))",
+        "torch.randint(12, (64,))",
+        "torch.from_numpy(np.random.randint(0, 12, size=64))",
+        "torch.tensor([k % 12 for k in range(64)])",
+    ],
+)
+def test_a_model_gets_as_many_outputs_as_there_are_classes(
+    labels: str, tmp_path: Path
+) -> None:
+    assert list_fixes(tmp_path, labels=labels) == ["`nn.Linear(5, 12)`"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "fix"),
+    [
+        ({"constant": "NUM_CLASSES = 10", "outputs": "NUM_CLASSES"}, "NUM_CLASSES"),
+        ({"parameter": ", num_classes=10", "outputs": "num_classes"}, "num_classes"),
+    ],
+)
+def test_the_number_of_classes_is_changed_where_it_is_written(
+    parts: dict[str, str], fix: str, tmp_path: Path
+) -> None:
+    labels = "torch.randint(0, 12, (64,))"
+    assert list_fixes(tmp_path, labels=labels, **parts)[0] == f"`{fix} = 12`"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    ["torch.randint(1, 11, (64,))", "torch.randint(low=1, high=11, size=(64,))"],
+)
+def test_labels_drawn_from_1_are_shifted_and_get_no_class_more(
+    labels: str, tmp_path: Path
+) -> None:
+    for after, edit in (("", "b - 1"), (COMPARED, f"{labels} - 1")):
+        text = PROGRAM.format(**PARTS | {"labels": labels, "after": after})
+        findings = rehearsed(tmp_path, text).findings
+        (finding,) = [f for f in findings if f.severity != "note"]
+        assert finding.code in ("drawn-index", "index-out-of-range")
+        assert [fix.message for fix in finding.fixes if fix.checked] == [f"`{edit}`"]
+
+
+def test_labels_that_the_loss_gets_one_lower_are_in_range(tmp_path: Path) -> None:
+    program = PROGRAM.format(**PARTS | {"labels": "torch.randint(1, 11, (64,))"})
+    text = program.replace("cross_entropy(scores, b)", "cross_entropy(scores, b - 1)")
+    findings = rehearsed(tmp_path, text).findings
+    assert not [f for f in findings if f.code in ("drawn-index", "index-out-of-range")]
