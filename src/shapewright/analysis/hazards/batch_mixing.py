@@ -36,6 +36,8 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact
 
+CHOOSING = "topk"
+DRAWS = operators_with("is_random")
 COMPARABLE = operators_with("subtracts") | {"abs", "clone"}
 NORMALISERS = operators_with("normalizes_along_dim") | {"gumbel_softmax"}
 
@@ -191,9 +193,11 @@ def _report_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Fin
 
 def _is_batch_cumsum(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Return whether a cumulative sum runs over the samples."""
-    dims = call.dims[0]
+    dims, maker = call.dims[0], scene.maker(call.op.inputs[0])
     if len(dims) < 2 or not scene.is_batch(dims[at]) or get_length(dims[at]) < 2:
         return False
+    if maker is not None and maker.name in DRAWS:
+        return False  # a random walk: steps that follow each other
     of_layer = len(dims) == 2 and any(map(_is_of_features, dims[1 - at % 2]))
     return scene.sure or (of_layer and bool(scene.program.batches))
 
@@ -216,6 +220,11 @@ def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) ->
         return False
     if call.op.inputs[0].tensor in scene.program.states:
         return False
+    for op in iter_first_makers(scene.program, call.op.inputs[0], STEPS):
+        maker = scene.call(op)
+        along = maker.given(2, "dim", default=-1)
+        if maker.name == CHOOSING and along in (at, at - len(dims)):
+            return False  # of many candidates those that are nearest
     others = [
         dim for place, dim in enumerate(dims) if place != at and get_length(dim) > 1
     ]

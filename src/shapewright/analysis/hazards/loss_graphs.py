@@ -35,7 +35,7 @@ LOGARITHMS = frozenset({"log_softmax", "log", "logsigmoid"})
 CHOICES = frozenset({"softmax", "sigmoid", "exp"})
 TEACHER = re.compile(r"teacher|momentum_(?:encoder|model)|ema_(?:model|out)", re.I)
 STUDENT = re.compile(r"student", re.I)
-FARTHEST = 24
+FARTHEST = 64
 NEAREST = 8
 """Calls between what a model returned and the number that is read off it."""
 FROM_NUMBERS = frozenset({"tensor", "FloatTensor", "as_tensor"})

@@ -138,6 +138,11 @@ def describe_mode(scene: RehearsalContext, name: str) -> str:
         for op in scene.program.trace.ops[slice(*call.ops)]
         if is_in_training_mode(scene, op)
     }
+    return describe_layers(names)
+
+
+def describe_layers(names: set[str]) -> str:
+    """Return what training mode does to calls of dropout and batch norm."""
     if not names:  # inside a layer that is one call
         return "its dropout or batch norm acts as in training"
     parts = []

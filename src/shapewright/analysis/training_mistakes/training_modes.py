@@ -15,6 +15,9 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.frozen_networks import (
+    find_frozen_networks,
+)
 from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
     TRAINED_IN_EVAL_MODE,
@@ -65,6 +68,7 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
     if not reported:
         yield from _find_measured_calls(scene)
     yield from find_compared_modes(scene)
+    yield from find_frozen_networks(scene)
     for met in scene.observations("loaded-in-training"):
         yield build_finding(
             EVALUATED_IN_TRAINING_MODE,

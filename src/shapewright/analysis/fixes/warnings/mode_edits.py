@@ -18,7 +18,12 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
 from shapewright.record.ops import ModuleCall
 
 
@@ -37,6 +42,9 @@ def suggest_mode(
             edit = write_after(where, where.statement_of(load), new)
             yield Fix("fits", f"`{new}`", (edit,))
             return
+    if "trained by nothing" in finding.message:
+        yield from _suggest_evaluation(program, finding.message.split("`")[1])
+        return
     if "is compared with" in finding.message:
         yield from _suggest_one_mode(text, node)
         return
@@ -63,6 +71,21 @@ def suggest_mode(
             yield Fix("fits", f"`{new}`", (place,))
     if method == "eval" and own is not None:
         yield from _suggest_both_modes(program, text, *own)
+
+
+def _suggest_evaluation(program: Program, name: str) -> Iterator[Fix]:
+    """Suggest `network.eval()` behind the statement that builds it."""
+    places = [
+        (text, text.statement_of(target), get_called_name(value)[:1].isupper())
+        for text in program.own_texts()
+        for target, value in iter_assignments(text.tree, annotated=True)
+        if text.written(target) == name and isinstance(value, ast.Call)
+    ]
+    places = [place for place in places if place[2]] or places
+    if len(places) == 1:
+        text, statement, _ = places[0]
+        edit = write_after(text, statement, f"{name}.eval()")
+        yield Fix("fits", f"`{name}.eval()`", (edit,))
 
 
 def _suggest_one_mode(text: SourceText, node: ast.AST) -> Iterator[Fix]:
