@@ -9,7 +9,7 @@ from shapewright.analysis.hazards.class_labels import find_classes_along_batch
 from shapewright.analysis.hazards.context import HazardContext, describe_axis
 from shapewright.analysis.hazards.decided_dims import find_decided_dims
 from shapewright.analysis.hazards.index_dims import find_index_dims
-from shapewright.analysis.hazards.layer_norms import find_layer_norms
+from shapewright.analysis.hazards.layer_norms import find_layer_norms, find_step_norms
 from shapewright.analysis.hazards.unkept_dims import find_unkept_dims
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim, Dims
@@ -108,6 +108,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_index_dims(scene)
     yield from find_decided_dims(scene)
     yield from find_layer_norms(scene)
+    yield from find_step_norms(scene)
     by_index = {call.op.index: call for call in scene.calls}
     reported: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
+from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import (
     infer_output_letters,
     parse_equation,
@@ -23,7 +25,10 @@ FARTHEST = 6
 
 @looks_for(EINSUM_REDUCTION)
 def find_inferred_outputs(scene: HazardContext) -> Iterator[Finding]:
-    """Find einsum equations whose output letters torch had to infer."""
+    """Find einsum equations whose output letters torch had to infer, and letters that
+    are summed over on their own, each in its operand.
+    """
+    yield from _find_sums_apart(scene)
     for call in scene.calls:
         if call.name != "einsum" or call.op.span is None:
             continue
@@ -59,6 +64,53 @@ def find_inferred_outputs(scene: HazardContext) -> Iterator[Finding]:
             message,
             (call.op, f"torch reads it as `{text}->{out}`"),
         )
+
+
+def _find_sums_apart(scene: HazardContext) -> Iterator[Finding]:
+    """Find equations of which two dims of one size stand each in another operand alone
+    and not in the result: nothing is multiplied along them.
+    """
+    seen: set[object] = {None}
+    for call in scene.calls:
+        equation = parse_equation(call) if call.name == "einsum" else None
+        if equation is None or len(equation[0]) != 2 or call.op.span in seen:
+            continue
+        (left, right), out = equation
+        apart = [
+            {c: n for c, n in zip(own, fact.shape, strict=False) if n > 1}
+            for own, fact in zip((left, right), call.op.inputs, strict=True)
+        ]
+        alone = [
+            [c for c in sizes if (left + right).count(c) < 2 and c not in (out or "")]
+            for sizes in apart
+        ]
+        if not out or [len(letters) for letters in alone] != [1, 1]:
+            continue
+        first, second = alone[0][0], alone[1][0]
+        if apart[0][first] != apart[1][second]:
+            continue
+        seen.add(call.op.span)
+        names = _read_names(scene, call, left, right)
+        message = (
+            f"`{names.get(first, first)}` and `{names.get(second, second)}`, both of"
+            f" {apart[0][first]}, stand in one operand each and not in the result: each"
+            " is summed on its own, and nothing is multiplied along them, as one name"
+            " for both would do"
+        )
+        yield scene.finding(EINSUM_REDUCTION, call.op, message)
+
+
+def _read_names(
+    scene: HazardContext, call: OperatorCall, left: str, right: str
+) -> dict[str, str]:
+    """Return the names that a pattern of einops has for the letters of two operands."""
+    place = scene.program.call_at(call.op.span)
+    for part in place[1].args if place is not None else ():
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            terms = [t.split() for t in part.value.partition("->")[0].split(",")]
+            if [len(term) for term in terms] == [len(left), len(right)]:
+                return dict(zip(left + right, [*terms[0], *terms[1]], strict=True))
+    return {}
 
 
 def _is_sum_over_samples(scene: HazardContext, dim: object) -> bool:

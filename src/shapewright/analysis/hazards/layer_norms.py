@@ -1,5 +1,6 @@
 """Find layer norms that a program writes itself and that normalize along another dim
-than that of their weights: `z.mean(1)` of (batch, steps, features).
+than that of their weights: `z.mean(1)` of (batch, steps, features); batch norms whose
+channels are the time steps of a recurrent layer.
 """
 
 from __future__ import annotations
@@ -49,6 +50,57 @@ def find_layer_norms(scene: HazardContext) -> Iterator[Finding]:
                 f" of the features of each position, along dim {rank - 1}"
             )
             yield scene.finding(WRONG_AXIS, call.op, message)
+
+
+def find_step_norms(scene: HazardContext) -> Iterator[Finding]:
+    """Find batch norms of (samples, steps, features), which take the steps for channels
+    that the recurrent layer or the attention behind them takes for time.
+    """
+    seen: set[object] = {None}
+    readers = {
+        claim.call.op.index: claim.call
+        for claim in scene.claims
+        if claim.role == "batch" and claim.dim == 0
+    }
+    for call in scene.calls:
+        fact = call.op.inputs[0] if call.op.inputs else None
+        if call.name != "batch_norm" or fact is None or fact.ndim != 3:
+            continue
+        reader = _find_reader(scene, call, readers)
+        if reader is None or call.op.span in seen or fact.shape[1] < 2:
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"{scene.operation(call.op)} of {format_shape(fact)} normalizes dim 1, its"
+            f" channels, which are the {fact.shape[1]} time steps of"
+            f" {scene.operation(reader.op)}: the {fact.shape[2]} features of a step"
+            " share one mean; as channels they stand in dim 1"
+        )
+        why = "it takes dim 1 for time"
+        yield scene.finding(WRONG_AXIS, call.op, message, (reader.op, why))
+
+
+def _find_reader(
+    scene: HazardContext, norm: OperatorCall, readers: dict[int, OperatorCall]
+) -> OperatorCall | None:
+    """Return the layer of steps that gets what a norm returned, its dims not turned."""
+    fact = norm.op.outputs[0]
+    for _ in range(STEPS_AWAY):
+        users = scene.users.get(fact.tensor, [])
+        for user in users:
+            if user.op.index in readers and user.op.inputs[0].tensor == fact.tensor:
+                return user
+        if len(users) != 1 or not users[0].op.outputs:
+            return None
+        result = users[0].op.outputs[0]
+        if users[0].op.kind == "view" or result.shape != fact.shape:
+            return None
+        fact = result
+    return None
+
+
+STEPS_AWAY = 3
+"""Calls between a norm and the layer that reads its result: dropout, an activation."""
 
 
 def _find_weight(module: ModuleCall, calls: list[OperatorCall]) -> int | None:

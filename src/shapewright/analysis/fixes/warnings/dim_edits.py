@@ -171,10 +171,26 @@ def suggest_other_axis(
     yield from suggest_positions(program, finding, text, node)
 
 
+def _suggest_one_name(text: SourceText, call: ast.Call, message: str) -> Iterator[Fix]:
+    """Suggest one name for two dims of an equation that were to be multiplied."""
+    first, second = re.findall(r"`(\w+)`", message)[:2]
+    is_word = len(first) > 1 or len(second) > 1
+    for part in call.args:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            written = text.written(part)
+            pattern = rf"\b{second}\b" if is_word else second
+            new = re.sub(pattern, first, written)
+            if new != written:
+                yield Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
+
+
 def suggest_arrow(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest an equation with an arrow that keeps the letter all operands share."""
+    if "is summed on its own" in finding.message and isinstance(node, ast.Call):
+        yield from _suggest_one_name(text, node, finding.message)
+        return
     first = node.args[0] if isinstance(node, ast.Call) and node.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         return

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.layer_kinds import get_nn_name
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.hazards.norm_settings import (
@@ -27,6 +28,31 @@ DEFAULTS: Mapping[str, object] = {
     "include_last_offset": False,
 }  # fmt: skip
 """Arguments of layers that need not be written where they have these values."""
+
+
+def suggest_turned_norm(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `self.bn(x.transpose(1, 2)).transpose(1, 2)` with as many channels as
+    there are features, for a batch norm of time steps.
+    """
+    if "normalizes dim 1, its channels" not in finding.message:
+        return
+    ops = [op for op in program.trace.ops if op.span == finding.span]
+    op = next((op for op in ops if op.name.endswith("batch_norm")), None)
+    layer = program.layer(op) if op is not None else None
+    if op is None or layer is None or not isinstance(node, ast.Call):
+        return
+    if len(node.args) != 1 or op.inputs[0].ndim != 3:
+        return
+    steps, features = op.inputs[0].shape[1:]
+    given = text.written(node.args[0])
+    if not isinstance(node.args[0], ast.Name | ast.Attribute | ast.Call):
+        given = f"({given})"
+    new = f"{text.written(node.func)}({given}.transpose(1, 2)).transpose(1, 2)"
+    for fix in change_layer_size(program, layer.path, steps, features, ""):
+        edits = (Edit(text.span(node), new), *fix.edits)
+        yield Fix("fits", f"`{join_lines(new)}` and {fix.message}", edits)
 
 
 def suggest_new_layer(

@@ -17,7 +17,7 @@ from shapewright.analysis.training_mistakes.changed_draws import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, list_arguments
 
 SMALLEST = {"sqrt": "1e-12"}
 """What a call is given at least: the root of 1e-12 is 1e-6."""
@@ -120,6 +120,9 @@ def suggest_scaled_pixels(
     if "`scale=True` divides" in finding.message and isinstance(node, ast.Call):
         yield with_keyword(text, node, "scale=True")
         return
+    if "`Normalize` takes" in finding.message:
+        yield from _suggest_statistics(finding, text, node)
+        return
     op = program.op_at(finding.span, finding.module)
     place = find_tensor_expressions(program, op)[0] if op is not None else None
     if place is not None:
@@ -128,6 +131,32 @@ def suggest_scaled_pixels(
             new = f"({text.written(place[0])}) / 255"
         inner = new if isinstance(node, ast.BinOp) else f"({new})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), inner),))
+
+
+def _suggest_statistics(
+    finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `(125.3 / 255, ...)` for statistics of bytes, and the numbers themselves
+    for those that are divided by 255 once more.
+    """
+    values = [text.node(place.span) for place in finding.related]
+    arguments = list_arguments(node)[:2] if isinstance(node, ast.Call) else []
+    values += [part for part in arguments if not isinstance(part, ast.Name)]
+    edits: list[Edit] = []
+    for value in values:
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0]
+        if "of bytes" in finding.message and isinstance(value, ast.Tuple | ast.List):
+            edits += [Edit(text.span(item).end, " / 255") for item in value.elts]
+        elif isinstance(value, ast.ListComp) and isinstance(value.elt, ast.BinOp):
+            edits.append(Edit(text.span(value), text.written(value.generators[0].iter)))
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+            edits.append(Edit(text.span(value), text.written(value.left)))
+    if edits and "of bytes" in finding.message:
+        yield Fix("fits", "each mean and deviation `/ 255`", tuple(edits))
+    elif len(edits) == 2:
+        shown = " and ".join(f"`{join_lines(edit.text)}`" for edit in edits)
+        yield Fix("fits", f"{shown}, not divided", tuple(edits))
 
 
 def suggest_whole_labels(

@@ -50,6 +50,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
 )
 from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_named_momentum,
+    suggest_turned_norm,
     suggest_weight_of_batch,
 )
 from shapewright.analysis.fixes.warnings.loss_edits import (
@@ -290,7 +291,7 @@ WAYS: dict[str, Suggest] = {
     VIEW_MIXES_DIMS: suggest_transpose,
     PADDED_MEAN: suggest_masked_mean,
     REPEATED_INDEX: suggest_added_entries,
-    WRONG_AXIS: combine(suggest_kept_dim, suggest_other_dim),
+    WRONG_AXIS: combine(suggest_kept_dim, suggest_turned_norm, suggest_other_dim),
     BATCH_AXIS: suggest_other_axis,
     BATCH_DEPENDENCE: suggest_dim_of_features,
     LAYOUT: suggest_batch_first,
