@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.ignored_classes import find_ignored_class_names
 from shapewright.analysis.hazards.loss_targets import CLASS_LOSSES
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.makers import iter_first_makers
@@ -36,6 +37,7 @@ def find_counted_labels(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from _find_counted_padding(scene)
     yield from _find_ignored_class(scene)
+    yield from find_ignored_class_names(scene)
     ignoring = _find_ignoring_loss(scene)
     seen: set[object] = set()
     for call in scene.calls if ignoring is not None else ():

@@ -1,4 +1,5 @@
-"""Find `[layer] * n` in a model: n times one layer, where n layers are meant.
+"""Find `[layer] * n` in a model: n times one layer, where n layers are meant; layers of
+one list that a copy of the list holds, too.
 
 Layers are shared on purpose too, so a model whose text says so is left alone, and one
 layer under a name must be stacked: each of its calls takes what the last one returned.
@@ -22,6 +23,7 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_last_name,
+    iter_assignments,
 )
 from shapewright.record.ops import ModuleCall, collect_leaves
 
@@ -71,6 +73,77 @@ def find_repeated_layers(scene: HazardContext) -> Iterator[Finding]:
                     "weights of call 1"),
         ) if calls[1].span is not None else ()  # fmt: skip
         yield Finding(REPEATED_LAYER, "warning", message, span, path, related=related)
+    yield from _find_copied_lists(program, owners)
+
+
+def _find_copied_lists(program: Program, owners: set[str]) -> Iterator[Finding]:
+    """Find copies of lists of layers of which a part is replaced: what is left is
+    called in both places with one set of weights.
+    """
+    copies = list(_iter_copied_lists(program))
+    if len(copies) != 1:
+        return
+    for call in program.trace.calls:
+        parent = program.trace.calls[call.parent].path if call.parent else ""
+        is_own = not parent or call.path.startswith(f"{parent}.")
+        has_weights = any(own.startswith(f"{call.path}.") for own in owners)
+        if is_own or not (has_weights or call.path in owners):
+            continue
+        if not call.path.rpartition(".")[2].isdigit() or call.span is None:
+            continue
+        text, copied, source = copies[0]
+        message = (
+            f"`{join_lines(text.written(copied))}` is a new list of the same layers:"
+            f" `{call.path}` is called in `{parent}` as well, with one set of weights;"
+            f" `copy.deepcopy({text.written(source)})` has its own"
+        )
+        related = (Related(call.span, "it is called here for the second list"),)
+        span = text.span(copied)
+        yield Finding(
+            REPEATED_LAYER, "warning", message, span, call.path, related=related
+        )
+        return
+
+
+def _iter_copied_lists(
+    program: Program,
+) -> Iterator[tuple[SourceText, ast.expr, ast.expr]]:
+    """Yield each shallow copy of a list that gets a name by which an item of it is
+    replaced, and the list.
+    """
+    for text in program.own_texts():
+        if SHARED.search(text.text) is not None:
+            continue
+        for target, value in iter_assignments(text.tree):
+            source = _find_copied(value) if value is not None else None
+            scope = text.around(target, ast.FunctionDef)
+            written = text.written(target)
+            is_changed = scope is not None and any(
+                isinstance(node, ast.Subscript)
+                and isinstance(node.ctx, ast.Store)
+                and text.written(node.value) == written
+                for node in ast.walk(scope)
+            )
+            if value is not None and source is not None and is_changed:
+                yield text, value, source
+
+
+def _find_copied(value: ast.expr) -> ast.expr | None:
+    """Return the list of which an expression makes another with the same items."""
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        part = value.slice
+        is_whole = part.lower is None and part.upper is None
+        return value.value if is_whole else None
+    if get_called_name(value) not in ("list", "reversed", "copy"):
+        return None
+    if not isinstance(value, ast.Call) or value.keywords:
+        return None
+    if not value.args and isinstance(value.func, ast.Attribute):
+        return value.func.value  # `layers.copy()`
+    inner = value.args[0] if len(value.args) == 1 else None
+    if isinstance(inner, ast.Call):
+        return _find_copied(inner)
+    return inner if isinstance(inner, ast.Name | ast.Attribute) else None
 
 
 def _shorten(text: SourceText, node: ast.expr, most: int = 60) -> str:

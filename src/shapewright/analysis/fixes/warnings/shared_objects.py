@@ -20,6 +20,16 @@ def suggest_own_layers(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `[Layer() for _ in range(n)]` for `[Layer()] * n`."""
+    if "is a new list of the same layers" in finding.message:
+        source = finding.message.rpartition("deepcopy(")[2].partition(")`")[0]
+        for part in ast.walk(node):
+            if not isinstance(part, ast.Name | ast.Attribute):
+                continue
+            if text.written(part) == source:
+                new, edits = _write_deep_copy(text, source)
+                yield Fix("fits", f"`{new}`", (Edit(text.span(part), new), *edits))
+                return
+        return
     if not isinstance(node, ast.BinOp):
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             yield from _suggest_copies(text, node.elt)

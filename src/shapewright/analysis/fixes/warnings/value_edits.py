@@ -15,7 +15,12 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.changed_draws import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, list_arguments
 
@@ -201,6 +206,9 @@ def suggest_kept_labels(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to leave out what the loss ignores, in front of a count of pairs."""
+    if "which is `" in finding.message:
+        yield from _suggest_no_class(program, finding)
+        return
     label = IGNORED.search(finding.message)
     if label is None or not isinstance(node, ast.Call) or not node.args:
         return
@@ -221,6 +229,24 @@ def suggest_kept_labels(
     new = f"{names} = {truth.id}[{kept}], {other.id}[{kept}]"
     edit = write_before(text, text.statement_of(node), new)
     yield Fix("fits", f"`{new}`", (edit,))
+
+
+def _suggest_no_class(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest `PAD_TAG = -100` for the constant that a loss ignores, which is the number
+    of a class.
+    """
+    places = [program.call_at(place.span) for place in finding.related]
+    places.append(program.call_at(finding.span))
+    for text, call in filter(None, places):
+        for word in call.keywords:
+            if word.arg != "ignore_index" or not isinstance(word.value, ast.Name):
+                continue
+            for own in program.own_texts():
+                values = find_defining(own, word.value.id)
+                if len(values) == 1 and isinstance(values[0], ast.Constant):
+                    edit = Edit(own.span(values[0]), "-100")
+                    yield Fix("fits", f"`{text.written(word.value)} = -100`", (edit,))
+                    return
 
 
 def suggest_converted_boxes(
