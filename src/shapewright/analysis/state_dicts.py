@@ -13,6 +13,7 @@ from shapewright.analysis.fixes.refusals.checkpoints import (
     has_random_weights,
     is_trained,
 )
+from shapewright.analysis.fixes.sibling_names import iter_command_options
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
@@ -392,7 +393,11 @@ def _change_arguments(
             for number in _iter_numbers_of(text, value) if settings else (value,):
                 if evaluate_whole_number(number) == ours:
                     edit = Edit(text.span(number), str(theirs))
-                    yield Fix("fits", f"`{theirs}` for `{ours}`", (edit,))
+                    word = text.parent(number)
+                    shown = f"`{theirs}` for `{ours}`"
+                    if isinstance(word, ast.keyword) and word.arg == "default":
+                        shown = f"`default={theirs}`"
+                    yield Fix("fits", shown, (edit,))
         for arguments in defined:
             last = arguments.args[len(arguments.args) - len(arguments.defaults) :]
             for name, value in zip(last, arguments.defaults, strict=True):
@@ -414,6 +419,9 @@ def _iter_numbers_of(text: SourceText, value: ast.expr) -> Iterator[ast.expr]:
                     yield entry
     elif isinstance(value, ast.Name | ast.Attribute):
         yield from find_defining(text, get_last_name(value))
+        for option, default in iter_command_options(text):
+            if option == get_last_name(value):
+                yield default
 
 
 def _load_without_resized(

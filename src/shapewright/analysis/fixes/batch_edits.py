@@ -21,7 +21,11 @@ from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
 from shapewright.record.report import LastBatch
 
@@ -93,6 +97,70 @@ def describe_single_sample(program: Program, op: int | None) -> Related | None:
         f"{name} is given one sample {format_shape(single.fact)} here, and a batch"
         f" {format_shape(single.batch)}{line}",
     )
+
+
+def describe_unbatched(program: Program, failure: Failure) -> Related | None:
+    """Return which image has no dim for the batch, where a flatten behind convolutions
+    took its channels for the samples.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
+        return None
+    for op in program.trace.ops[: failure.op]:
+        rank = UNBATCHED.get(op.name.rpartition(".")[2])
+        if rank is None or len(op.inputs[0].shape) != rank:
+            continue
+        for call in program.trace.calls:
+            if call.span is None or not call.ops[0] <= op.index < call.ops[1]:
+                continue
+            words = (
+                f"`{call.path or call.class_name}` is given one sample"
+                f" {format_shape(op.inputs[0])} without a dim for the batch: a"
+                " convolution takes it, and what flattens from dim 1 takes its channels"
+                " for samples"
+            )
+            return Related(call.span, words)
+    return None
+
+
+def suggest_counted_batch(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `batch_size = x.shape[0]` in a method that views its tensors with a size
+    that is stored, which the last batch does not have.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.call_at(op.span)
+    if place is None or not place[1].args:
+        return
+    text, call = place
+    scope = text.around(call, ast.FunctionDef)
+    names = [part.arg for part in scope.args.args] if scope is not None else []
+    given = next((name for name in names if name not in ("self", "cls")), "")
+    first = call.args[0]
+    size = first.elts[0] if isinstance(first, ast.Tuple | ast.List) else first
+    usual = {
+        short.usual
+        for short in program.remainders
+        if short.began <= failure.op < short.ended
+    }
+    sizes = [value for _, value in op.arguments if type(value) is int][:1]
+    if scope is None or not given or not sizes or sizes[0] not in usual:
+        return
+    if not isinstance(size, ast.Name | ast.Attribute):
+        return
+    written = text.written(size)
+    for target, value in iter_assignments(scope):
+        if text.written(target) == written and value is not None:
+            edit = Edit(text.span(value), f"{given}.shape[0]")
+            yield Fix("fits", f"`{written} = {given}.shape[0]`", (edit,))
+            return
+    places = [
+        node
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name | ast.Attribute) and text.written(node) == written
+    ]
+    edits = [Edit(text.span(node), f"{given}.shape[0]") for node in places]
+    if written not in names:
+        yield Fix("fits", f"`{given}.shape[0]` for `{written}`", tuple(edits))
 
 
 def describe_last_batch(program: Program, failure: Failure) -> Related | None:

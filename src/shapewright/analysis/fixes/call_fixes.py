@@ -27,6 +27,7 @@ from shapewright.analysis.fixes.attention_edits import (
 from shapewright.analysis.fixes.batch_edits import (
     add_batch,
     suggest_batch_of_one,
+    suggest_counted_batch,
     suggest_larger_batch,
 )
 from shapewright.analysis.fixes.channel_dims import suggest_channel_dims
@@ -179,6 +180,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "any-batch", 0.9, common_mistakes.suggest_any_batch(program, failure)
     )
+    yield from iter_options("any-batch", 0.92, suggest_counted_batch(program, failure))
     whole_batch = suggest_kept_batch(program, failure)
     yield from iter_options("kept-batch", 0.6, whole_batch)
     yield from iter_options("order", 0.9, suggest_shifted_target(program, failure))

@@ -75,7 +75,7 @@ def _iter_entries(
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield key.value, value
     elif get_called_name(settings) == "parse_args":
-        yield from _iter_options(text)
+        yield from iter_command_options(text)
     elif isinstance(settings, ast.Call):
         for _, definition in text.definitions(get_called_name(settings)):
             if isinstance(definition, ast.ClassDef):
@@ -85,7 +85,7 @@ def _iter_entries(
                 yield word.arg, word.value
 
 
-def _iter_options(text: SourceText) -> Iterator[tuple[str, ast.expr]]:
+def iter_command_options(text: SourceText) -> Iterator[tuple[str, ast.expr]]:
     """Yield the names of the options of a command line, and their defaults."""
     for call in text.nodes:
         if not isinstance(call, ast.Call) or get_called_name(call) != "add_argument":

@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.autograd.uncut_losses import describe_decisions
 from shapewright.analysis.fixes.batch_edits import (
     describe_last_batch,
     describe_single_sample,
+    describe_unbatched,
 )
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
@@ -246,6 +247,7 @@ class NewFindings:
         refused, finding = finding, explain_unbuilt_class(program, finding)
         is_unbuilt = finding != refused
         related = describe_single_sample(program, failure.op)
+        related = related or describe_unbatched(program, failure)
         related = related or next(
             (known for describe in PLACES if (known := describe(program, failure))),
             None,

@@ -232,9 +232,7 @@ def suggest_kept_labels(
 
 
 def _suggest_no_class(program: Program, finding: Finding) -> Iterator[Fix]:
-    """Suggest `PAD_TAG = -100` for the constant that a loss ignores, which is the number
-    of a class.
-    """
+    """Suggest `PAD_TAG = -100` for a constant that a loss ignores and is a class."""
     places = [program.call_at(place.span) for place in finding.related]
     places.append(program.call_at(finding.span))
     for text, call in filter(None, places):
