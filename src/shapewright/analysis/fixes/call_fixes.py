@@ -130,6 +130,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_squeezed_items,
 )
 from shapewright.analysis.fixes.token_edits import (
+    suggest_grown_vocabulary,
     suggest_padding_for_ignored,
     suggest_whole_vocabulary,
 )
@@ -355,6 +356,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("counted", 0.8, counts)
     whole_count = suggest_whole_vocabulary(program, failure)
     yield from iter_options("counted", 0.75, whole_count)
+    grown = suggest_grown_vocabulary(program, failure)
+    yield from iter_options("counted", 0.8, grown)
     offsets = suggest_smaller_offset(program, failure)
     yield from iter_options("counted", 0.85, offsets)
     handed = suggest_argument_of_caller(program, failure)

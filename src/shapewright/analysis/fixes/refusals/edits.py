@@ -11,6 +11,12 @@ from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
 from shapewright.analysis.fixes.grey_images import suggest_grey_images
 from shapewright.analysis.fixes.index_edits import is_crossed, is_narrowed
+from shapewright.analysis.fixes.refusals.labels import (
+    is_of_many_classes,
+    is_of_more_classes,
+    is_of_other_labels,
+    read_number,
+)
 from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_emptied_setting,
@@ -18,10 +24,8 @@ from shapewright.analysis.fixes.refusals.numbers import (
 )
 from shapewright.analysis.fixes.signed_labels import find_signed_labels
 from shapewright.analysis.fixes.stand_in_data import is_within
-from shapewright.analysis.makers import is_compared, iter_first_makers
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.analysis.refused_labels import MOST_MORE, find_refused_label
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
@@ -42,8 +46,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, find_defining
-from shapewright.program.spans import Span
+from shapewright.program.source_text import find_defining
 from shapewright.program.syntax_nodes import get_called_name, get_shape_owner
 from shapewright.record.ops import Fact, Op
 
@@ -116,7 +119,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if kind == "ignored" and find_signed_labels(program, failure)[0]:
         return True  # -1 is a class
-    if code == INDEX_OUT_OF_RANGE and _is_of_compared_labels(program, failure, fix):
+    if code == INDEX_OUT_OF_RANGE and is_of_other_labels(program, failure, fix):
         return True
     if code == ELEMENT_COUNT_MISMATCH and kind in ("number", "argument"):
         return any(edit.text == "1" for edit in fix.edits)  # a dim would be lost
@@ -144,8 +147,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == ATTENTION_MASK_SHAPE and kind in ("swapped", "operands"):
         return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
-        is_of_more = kind == "number" and _is_of_more_classes(program, failure, fix)
-        is_of_more = is_of_more or _is_of_many_classes(program, fix)
+        is_of_more = kind == "number" and is_of_more_classes(program, failure, fix)
+        is_of_more = is_of_more or is_of_many_classes(program, fix)
         return is_of_more or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
 
@@ -197,28 +200,6 @@ def _is_own_decision(program: Program, failure: Failure, fix: Fix) -> bool:
 
 DECIDING = operators_with("returns_indices") - operators_with("finds_nonzero")
 """Calls that choose a class by scores."""
-
-
-def _is_of_compared_labels(program: Program, failure: Failure, fix: Fix) -> bool:
-    """Return whether the labels of a loss alone would be others, which the program
-    compares with predictions too, as they are.
-    """
-    op = program.trace.ops[failure.op]
-    if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
-        return False
-    places = find_tensor_expressions(program, op)
-    where = program.node(op.span)
-    if where is None or len(places) < 2 or places[1] is None:
-        return False
-    labels = where[0].span(places[1][0])
-    is_changed = any(
-        is_within(edit.span, [labels]) and SHIFTED.search(edit.text)
-        for edit in fix.edits
-    )
-    return is_changed and is_compared(program, op.inputs[1])
-
-
-SHIFTED = re.compile(r"[-+] ?1$")
 
 
 def _is_cast(program: Program, edit: Edit) -> bool:
@@ -423,7 +404,7 @@ def _is_of_merged_rows(program: Program, failure: Failure, fix: Fix) -> bool:
         text = program.text(edit.span.file)
         if rows in re.findall(r"\d+", edit.text):
             return True
-        if _read_number(text, edit.span) and edit.text.isdecimal():
+        if read_number(text, edit.span) and edit.text.isdecimal():
             return True
     return False
 
@@ -442,26 +423,6 @@ def _is_fitted_to_colours(program: Program, failure: Failure, fix: Fix) -> bool:
         return False
     numbers = {str(colours), "1"}  # one class is broadcast over the colours
     return any(numbers & {*re.findall(r"\d+", edit.text)} for edit in fix.edits)
-
-
-def _is_of_more_classes(program: Program, failure: Failure, fix: Fix) -> bool:
-    """Return whether a number is replaced by a larger one than the labels of a loss ask
-    for.
-    """
-    refused = find_refused_label(program, failure)
-    return refused is not None and any(
-        edit.text.isdecimal() and int(edit.text) > refused[0] + 1 for edit in fix.edits
-    )
-
-
-def _is_of_many_classes(program: Program, fix: Fix) -> bool:
-    """Return whether a number is replaced by one that is much larger."""
-    for edit in fix.edits:
-        text = program.text(edit.span.file)
-        before = _read_number(text, edit.span)
-        if edit.text.isdecimal() and before and int(edit.text) > before + MOST_MORE:
-            return True
-    return False
 
 
 def _is_of_other_column(program: Program, fix: Fix) -> bool:
@@ -487,9 +448,3 @@ def _iter_other_indices(program: Program, fix: Fix) -> Iterator[ast.Subscript]:
             around = text.parent(around)
         if isinstance(node, ast.Constant) and isinstance(around, ast.Subscript):
             yield around
-
-
-def _read_number(text: SourceText | None, span: Span) -> int:
-    """Return the number that stands at a span, 0 if another thing does."""
-    written = text.at(span) if text is not None else ""
-    return int(written) if written.isdecimal() else 0

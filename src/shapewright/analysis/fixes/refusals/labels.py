@@ -1,0 +1,84 @@
+"""Edits of labels, of token ids and of numbers of classes that mean another class."""
+
+from __future__ import annotations
+
+import re
+
+from shapewright.analysis.fixes.stand_in_data import is_within
+from shapewright.analysis.makers import is_compared
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.refused_labels import MOST_MORE, find_refused_label
+from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span, is_installed
+
+CLASS_LOSSES = operators_with("takes_class_indices")
+SHIFTED = re.compile(r"[-+] ?1$")
+
+
+def is_of_other_labels(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether labels or tokens would be others than the rest of the program
+    takes them for.
+    """
+    return _is_of_compared_labels(program, failure, fix) or _is_of_other_tokens(
+        program, failure, fix
+    )
+
+
+def _is_of_compared_labels(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether the labels of a loss alone would be others, which the program
+    compares with predictions too, as they are.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
+        return False
+    places = find_tensor_expressions(program, op)
+    where = program.node(op.span)
+    if where is None or len(places) < 2 or places[1] is None:
+        return False
+    labels = where[0].span(places[1][0])
+    is_changed = any(
+        is_within(edit.span, [labels]) and SHIFTED.search(edit.text)
+        for edit in fix.edits
+    )
+    return is_changed and is_compared(program, op.inputs[1])
+
+
+def _is_of_other_tokens(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a model of a library would look up other tokens: `ids - 1`."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if built is None or built.span is None or not is_installed(built.span.file):
+        return False
+    is_lookup = op.name.rpartition(".")[2].startswith("embedding")
+    return is_lookup and any(SHIFTED.search(edit.text) for edit in fix.edits)
+
+
+def is_of_more_classes(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a number is replaced by a larger one than the labels of a loss ask
+    for.
+    """
+    refused = find_refused_label(program, failure)
+    return refused is not None and any(
+        edit.text.isdecimal() and int(edit.text) > refused[0] + 1 for edit in fix.edits
+    )
+
+
+def is_of_many_classes(program: Program, fix: Fix) -> bool:
+    """Return whether a number is replaced by one that is much larger."""
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        before = read_number(text, edit.span)
+        if edit.text.isdecimal() and before and int(edit.text) > before + MOST_MORE:
+            return True
+    return False
+
+
+def read_number(text: SourceText | None, span: Span) -> int:
+    """Return the number that stands at a span, 0 if another thing does."""
+    written = text.at(span) if text is not None else ""
+    return int(written) if written.isdecimal() else 0
