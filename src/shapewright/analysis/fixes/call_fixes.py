@@ -112,6 +112,7 @@ from shapewright.analysis.fixes.shape_reads import (
     suggest_own_sizes,
 )
 from shapewright.analysis.fixes.shortcuts import (
+    suggest_built_shortcuts,
     suggest_shortcut,
     suggest_shortcut_condition,
 )
@@ -309,6 +310,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("whole", 1.4, whole)
     yield from iter_options("larger", 1.1, suggest_last_steps(program, failure))
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
+    identities = suggest_built_shortcuts(program, failure)
+    yield from iter_options("shortcut", 0.9, identities)
     unread_size = suggest_unread_size(program, failure)
     yield from iter_options("unread-size", 0.8, unread_size)
     condition = suggest_shortcut_condition(program, failure)

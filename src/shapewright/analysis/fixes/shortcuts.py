@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapewright.analysis.fixes.layer_kinds import get_nn_name
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
 from shapewright.findings.codes import BROADCAST_MISMATCH
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
@@ -20,6 +21,7 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_last_name,
+    get_own_attribute,
 )
 from shapewright.record.ops import Fact, Op, collect_leaves
 
@@ -68,6 +70,66 @@ def suggest_shortcut(program: Program, failure: Failure) -> Iterator[Fix]:
         layers = _collect_layers(program, other, mine.tensor)
         if layers:
             yield from _write_shortcut(text_and_node[0], place[0], layers, mine, other)
+
+
+def suggest_built_shortcuts(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `self.skip = nn.Conv2d(64, 128, 1, stride=2)` for each `nn.Identity()`
+    that a block adds to maps with other channels or fewer pixels.
+    """
+    first = _find_identity(program, failure)
+    if first is None:
+        return
+    owner = program.call_of(program.trace.ops[failure.op])
+    layers = {first[0].span: first}
+    for other in program.failures:
+        call = program.call_of(program.trace.ops[other.op])
+        identity = _find_identity(program, other)
+        is_own = owner is not None and call is not None and call.path == owner.path
+        if identity is not None and is_own:
+            layers.setdefault(identity[0].span, identity)
+    edits = [edit for edit, _ in layers.values()]
+    shown = " and ".join(words for _, words in layers.values())
+    yield Fix("fits", shown, tuple(edits))
+
+
+def describe_identity(program: Program, failure: Failure) -> Related | None:
+    """Return where an `nn.Identity()` is built whose result a sum refuses."""
+    identity = _find_identity(program, failure)
+    if identity is None:
+        return None
+    edit, words = identity
+    name = words.strip("`").partition(" ")[0]
+    return Related(edit.span, f"`{name}` is an `nn.Identity()`, which changes no size")
+
+
+def _find_identity(program: Program, failure: Failure) -> tuple[Edit, str] | None:
+    """Return the edit that builds a convolution for an `nn.Identity()` whose result a
+    sum refuses, and its words.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    owner = program.call_of(op)
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return None
+    if owner is None or op.name.rpartition(".")[2] not in SUMS:
+        return None
+    for at, place in enumerate(find_tensor_expressions(program, op)):
+        node = place[0] if place is not None else None
+        name = get_own_attribute(node.func) if isinstance(node, ast.Call) else ""
+        built = program.built.get(f"{owner.path}.{name}".lstrip(".")) if name else None
+        if built is None or built.class_name != "Identity" or built.span is None:
+            continue
+        mine, other = op.inputs[at].shape, op.inputs[1 - at].shape
+        if len(mine) != 4 or len(other) != 4 or min(mine + other) < 1:
+            continue
+        steps = {size // less for size, less in zip(mine[2:], other[2:], strict=True)}
+        where = program.call_at(built.span)
+        if len(steps) != 1 or min(steps) < 1 or where is None:
+            continue
+        step = steps.pop()
+        stride = f", stride={step}" if step > 1 else ""
+        new = f"{get_nn_name(where[0])}.Conv2d({mine[1]}, {other[1]}, 1{stride})"
+        return Edit(where[0].span(where[1]), new), f"`self.{name} = {new}`"
+    return None
 
 
 def suggest_shortcut_condition(program: Program, failure: Failure) -> Iterator[Fix]:

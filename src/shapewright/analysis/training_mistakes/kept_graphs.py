@@ -157,6 +157,9 @@ def _find_keeper(
         for name in reversed(names) if inside else ():
             for node in ast.walk(scope) if scope is not None else ():
                 if isinstance(node, ast.stmt) and is_kept(node, name):
+                    value = node.value if isinstance(node, ast.AugAssign) else None
+                    if isinstance(value, ast.Attribute):
+                        name = text.written(value)  # `total += output.loss`
                     return name, text, node
     for scope in loops:
         if around is not None:

@@ -43,6 +43,7 @@ from shapewright.analysis.fixes.refusals import (
     build_failed_outline,
 )
 from shapewright.analysis.fixes.sequence_layouts import describe_layout
+from shapewright.analysis.fixes.shortcuts import describe_identity
 from shapewright.analysis.fixes.signed_labels import describe_signed_labels
 from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.token_edits import describe_special_tokens
@@ -343,6 +344,7 @@ def _is_left_by_backward(program: Program, finding: Finding) -> bool:
 
 
 PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
+    describe_identity,
     describe_decisions,
     describe_layout,
     describe_single_score,
