@@ -13,7 +13,10 @@ from shapewright.analysis.autograd_errors.custom_functions import (
     RETURNED,
     find_wrong_gradient,
 )
-from shapewright.analysis.autograd_errors.early_makers import iter_early_makers
+from shapewright.analysis.autograd_errors.early_makers import (
+    iter_data_with_gradient,
+    iter_early_makers,
+)
 from shapewright.analysis.autograd_errors.history import (
     History,
     find_later_user,
@@ -204,7 +207,10 @@ def _describe_freed(
     return Cause(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
         first, carried or _strip_quotes(name),
-        tuple(_drop_repeated([maker_place, used, freed, unreached])),
+        tuple(_drop_repeated([
+            maker_place, *iter_data_with_gradient(program, edge.maker, kind), used,
+            freed, unreached,
+        ])),
     )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 """What is computed for the next turn of a loop above the step of this one, whose graph
-needs the weights as they were.
+needs the weights as they were; data that are made with a gradient in front of a loop.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import collect_names
 from shapewright.record.ops import Op
@@ -59,3 +61,29 @@ def _is_for_later(block: list[ast.stmt], number: int, at: int) -> bool:
         if stored & collect_names(other) or read & collect_names(other, ast.Store):
             return False
     return any(stored & collect_names(other, ast.Load) for other in block[:number])
+
+
+def iter_data_with_gradient(
+    program: Program, maker: Op, kind: str
+) -> Iterator[Related]:
+    """Yield where a tensor that is no parameter is made with `requires_grad=True`, of
+    which a tensor is computed before a loop.
+    """
+    waiting, seen = [maker] if kind == "before-loop" else [], set[int]()
+    while waiting and len(seen) < FARTHEST:
+        op = waiting.pop(0)
+        if op.index in seen:
+            continue
+        seen.add(op.index)
+        is_leaf = op.outputs and op.outputs[0].is_leaf and op.outputs[0].requires_grad
+        if is_leaf and dict(op.arguments).get("requires_grad") is True:
+            if op.outputs[0].tensor not in program.states and op.span is not None:
+                words = "it requires a gradient, so that what is made of it has a graph"
+                yield Related(op.span, words)
+            continue
+        makers = [program.producers.get(fact.tensor) for fact in op.inputs]
+        waiting += [part for part in makers if part is not None]
+
+
+FARTHEST = 24
+"""Calls before a loop that are followed back."""

@@ -161,6 +161,10 @@ def describe_copy(history: History, op: Op) -> GraphEnd | None:
     name = op.name.rpartition(".")[2]
     if text_and_node is None or name not in COPIES:
         return None
+    if op.outputs and not op.outputs[0].dtype.startswith(
+        ("float", "bfloat", "complex")
+    ):
+        return None  # whole numbers have no gradient anywhere
     text, node = text_and_node
     if not isinstance(node, ast.Call) or not node.args:
         return None

@@ -302,6 +302,11 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         whole = many == group.parameters
         if whole and any(find_cleared_by_hand(scene)):
             continue  # told by itself
+        if whole and any(
+            _find_later_model(scene, outside, optimizer) is not None
+            for outside in scene.training.outside
+        ):
+            continue  # the model that is built again is told
         reason = _find_reason(scene, group) if whole else None
         if reason is not None:
             yield reason
