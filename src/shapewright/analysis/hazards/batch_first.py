@@ -228,6 +228,9 @@ def _find_position_table(scene: HazardContext, axis: Axis) -> OperatorCall | Non
             or len(call.dims) != 2
         ):
             continue
+        is_written = call.op.kind == "inplace"
+        if is_written and call.op.inputs[0].tensor in scene.program.states:
+            continue  # a step changes a parameter
         for at in (0, 1):
             own, table = call.dims[at], call.dims[1 - at]
             if len(own) == len(table) == 3 and get_length(table[2]) > 1:
