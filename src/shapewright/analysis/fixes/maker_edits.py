@@ -37,6 +37,8 @@ MADE_OF_DATA = operators_with("takes_program_data")
 CLASS_LOSSES = operators_with("takes_class_indices")
 STRIDES = (2, 4, 3, 8)
 """Steps of the layers in front of a CTC loss, the likeliest first."""
+DRAWS = ("randint", "integers", "choice")
+"""What gives other numbers each time that it is written."""
 PICTURE_MODES = {3: "RGB", 1: "L"}
 """What `PIL.Image.convert` calls pictures with so many channels."""
 
@@ -257,7 +259,12 @@ def suggest_labels_from_0(program: Program, failure: Failure) -> Iterator[Fix]:
         if maker.name.rpartition(".")[2] not in MADE_OF_DATA or place is None:
             continue
         text, call = place
-        if call.args and isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call):
+        is_drawn = bool(call.args) and get_called_name(call.args[0]) in DRAWS
+        if (
+            call.args
+            and isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call)
+            and not is_drawn
+        ):
             written = text.written(call.args[0])
             new = f"{written} - {written}.min()"
             edit = Edit(text.span(call.args[0]), new)

@@ -25,6 +25,7 @@ from shapewright.record.ops import Op
 
 KEPT_UP = re.compile(r"ema|momentum|target|swa|average", re.I)
 """Parts of names of networks that are written while another one is trained."""
+ACTING = "this layer acts as in training"
 CONTAINERS = ("Sequential", "ModuleList")
 
 
@@ -51,6 +52,7 @@ def find_frozen_networks(scene: RehearsalContext) -> Iterator[Finding]:
         if not active or _get_class(scene, active[0][1].module) in learning:
             continue
         span, op = active[0]
+        places = {part.name: (part.span, ACTING) for _, part in active[::-1]}
         if "." not in op.module and op.frames[-1].span == span:
             continue  # a layer of its own knows what it is called for
         layers = {op.name.rpartition(".")[2] for _, op in active}
@@ -59,7 +61,7 @@ def find_frozen_networks(scene: RehearsalContext) -> Iterator[Finding]:
             f"`{name}` is used in training mode and trained by nothing:"
             f" {describe_layers(layers)}",
             span,
-            (op.span, "this layer acts as in training"),
+            *places.values(),
             *_iter_places(scene, op),
         )
 

@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.refusals.labels import (
     is_of_many_classes,
     is_of_more_classes,
     is_of_other_labels,
+    is_of_unsqueezed_scores,
     read_number,
 )
 from shapewright.analysis.fixes.refusals.numbers import (
@@ -95,6 +96,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if code == TARGET_SHAPE:
         is_of_rows = kind != "factor" and _is_of_merged_rows(program, failure, fix)
+        is_of_rows = is_of_rows or is_of_unsqueezed_scores(program, failure, fix)
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
     if code == DTYPE_MISMATCH and kind == "dropped":
         return not any(_is_cast(program, edit) for edit in fix.edits)

@@ -28,6 +28,17 @@ def is_of_other_labels(program: Program, failure: Failure, fix: Fix) -> bool:
     )
 
 
+def is_of_unsqueezed_scores(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether scores of classes would get a dim of 1 behind, to suit labels that
+    have one too many.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
+        return False
+    has_more = op.inputs[1].ndim >= op.inputs[0].ndim
+    return has_more and any(edit.text.startswith(".unsqueeze(") for edit in fix.edits)
+
+
 def _is_of_compared_labels(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether the labels of a loss alone would be others, which the program
     compares with predictions too, as they are.
