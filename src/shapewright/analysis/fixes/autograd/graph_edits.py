@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.inference_tensors import suggest_no_grad
 from shapewright.analysis.autograd_errors.names import (
     iter_uses,
 )
@@ -83,6 +84,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "not-required": suggest_requiring,
         "function": suggest_fitting_gradient,
         "unused": suggest_unused_parameters,
+        "inference": suggest_no_grad,
     }
     if cause.kind == "carried":
         yield from suggest_detached_attribute(history, cause)
