@@ -6,6 +6,7 @@ import pytest
 
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
+from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from tests.rehearsing.library_errors import explain, mend
 
 MULTICLASS = (
@@ -160,6 +161,56 @@ def test_the_columns_of_the_fit_are_named() -> None:
     cause = explain(find_fitted_step, other, "scaler.transform(part)", words)
     assert cause is not None
     assert cause.fixes == ()
+
+
+FORECAST = """\
+scaler = {scaler}
+scaled = scaler.fit_transform(rows)
+x = torch.tensor(scaled[:-1])
+y = torch.tensor(scaled[1:, {column}])
+back = scaler.inverse_transform(pred)
+"""
+ONE_OF_FOUR = (
+    "`ValueError`: non-broadcastable output operand with shape (9,1) doesn't match the"
+    " broadcast shape (9,4)"
+)
+TWO_OF_FOUR = "`ValueError`: operands could not be broadcast together with shapes (9,2) (4,) (9,2)"
+
+
+@pytest.mark.parametrize(
+    ("scaler", "column", "part"),
+    [
+        ("StandardScaler()", "3:", "3:"),
+        ("MinMaxScaler(feature_range=(-1, 1))", "-1", "3:"),
+        ("StandardScaler()", ":1", "0:1"),
+        ("StandardScaler()", "[1]", ""),
+        ("StandardScaler()", "1", "1:2"),
+        ("StandardScaler()", "1:3", ""),
+        ("make()", "1", ""),
+    ],
+)
+def test_a_predicted_column_goes_back_through_a_scaler_of_its_own(
+    scaler: str, column: str, part: str
+) -> None:
+    text = FORECAST.format(scaler=scaler, column=column)
+    at = "scaler.inverse_transform(pred)"
+    cause = explain(find_scaled_target, text, at, ONE_OF_FOUR)
+    assert cause is not None
+    assert "fitted on 4 columns, those of `rows`, and gets 1 column" in cause.message
+    assert len(cause.fixes) == bool(part)
+    if part:
+        mended = mend(text, cause.fixes[0].edits)
+        assert f"target_scaler = {scaler}.fit(rows[:, {part}])\n" in mended
+        assert "target_scaler.inverse_transform(pred)" in mended
+    cause = explain(find_scaled_target, text, at, TWO_OF_FOUR)
+    assert cause is not None
+    assert "gets 2 columns of `pred`" in cause.message
+    assert cause.fixes == ()
+
+
+def test_arrays_that_do_not_fit_elsewhere_are_of_no_scaler() -> None:
+    text = "scaler.fit(rows)\nerror = pred - labels\n"
+    assert explain(find_scaled_target, text, "pred - labels", TWO_OF_FOUR) is None
 
 
 SEEN = "`ValueError`: y contains previously unseen labels: 'oslo'"

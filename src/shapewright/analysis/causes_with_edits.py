@@ -87,6 +87,7 @@ from shapewright.analysis.refused_calls.sampler_indices import (
     find_indices_of_whole,
 )
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
+from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
@@ -144,6 +145,7 @@ SOLE: tuple[FindCause, ...] = (
     find_number_loss,
     find_refused_metric,
     find_fitted_step,
+    find_scaled_target,
     find_formatted_list,
     find_unwritten_file,
     find_library_model,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -299,6 +300,23 @@ rests on no number either.
 """
 
 
+OF_SCALERS = f"{os.sep}sklearn{os.sep}preprocessing{os.sep}"
+OF_COLUMNS = re.compile(
+    r"non-broadcastable output operand with shape \((\d+),1\) .*shape \(\1,\d+\)"
+    r"|operands could not be broadcast together with shapes \(\d+,\d+\) \(\d+,\)"
+)
+"""What NumPy says of rows that have other columns than a scaler was fitted on."""
+
+
+def _is_of_columns(error: BaseException) -> bool:
+    """Return whether a scaler was given rows of another number of columns."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    is_there = where is not None and OF_SCALERS in where.tb_frame.f_code.co_filename
+    return is_there and OF_COLUMNS.search(get_message(error)) is not None
+
+
 def _find_doubtful_stand_in(engine: Engine) -> str:
     """Return the last file for which something stands that nothing documents."""
     stand_ins = [
@@ -365,6 +383,7 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         code_, message = PROGRAM_ERROR, f"`{kind}`: {first}" if first else f"`{kind}`"
         of_value = not (OF_SHAPES.search(first) or OF_STEPS.search(first))
         of_value &= not getattr(error, "of_folder", False)  # whatever its name
+        of_value &= not _is_of_columns(error)
         if engine.rests and of_value:
             severity = "note"
             message += "; this rests on a value that was assumed"
