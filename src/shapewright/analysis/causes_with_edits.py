@@ -93,6 +93,10 @@ from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.text_tensors import find_texts
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
+from shapewright.analysis.refused_calls.transformed_functions import (
+    find_read_in_vmap,
+    find_returned_values,
+)
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
 from shapewright.analysis.refused_calls.unapplied_layers import (
     find_class_for_instance,
@@ -153,6 +157,8 @@ SOLE: tuple[FindCause, ...] = (
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,
+    find_read_in_vmap,
+    find_returned_values,
     find_resumed_optimizer,
     find_boxes_of_sizes,
     find_overwritten_attribute,

@@ -34,9 +34,11 @@ def find_scaled_target(program: Program, finding: Finding) -> Explanation | None
     """Return on how many columns a scaler was fitted that takes fewer back, or None."""
     refused = ONE.search(finding.words) or SOME.search(finding.words)
     step = find_step(program, finding) if refused is not None else None
-    if step is None or refused is None or step[3] is None:
+    if step is None or refused is None:
         return None
     text, owner, method, taken = step
+    if taken is None:
+        return None
     fits = list(iter_fits(program, owner))
     if method.attr != "inverse_transform" or not fits:
         return None
