@@ -32,6 +32,7 @@ from shapewright.analysis.fixes.class_counts import (
 )
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
+from shapewright.analysis.fixes.counted_nodes import suggest_counted_nodes
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
 from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
@@ -153,6 +154,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("filled", suggest_valid_labels),  # no table has rows below 0
     ("classes", suggest_listed_classes),  # another number would not follow the names
     ("classes", suggest_all_classes),  # a model would have an output less
+    ("nodes", suggest_counted_nodes),  # other data would only fit this graph
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
     ("registered", suggest_registered_lists),  # a cast would leave them untrained

@@ -9,7 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapewright.analysis.fixes.class_counts import COUNTS
+from shapewright.analysis.fixes.class_counts import (
+    COUNTS,
+    DEFAULT_LABELS,
+    suggest_labels_of_config,
+)
 from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     iter_setting_layers,
@@ -43,10 +47,12 @@ DRAWS = ("randint", "integers")
 
 @dataclass(frozen=True, slots=True)
 class DrawnLabels:
-    """A call that draws labels: the first number and the first one beyond them."""
+    """What draws labels, or takes a modulus: the first number and the first one beyond
+    them.
+    """
 
     text: SourceText
-    call: ast.Call
+    call: ast.expr
     low: int
     high: int
 
@@ -94,6 +100,10 @@ def _suggest_by_draw(
         yield from _suggest_first_0(program, op, drawn)
     elif drawn is not None and drawn.low == 0 and drawn.high > label:
         yield from _suggest_outputs(program, op, classes, drawn.high)
+    listed = drawn or _find_listed_labels(program, op)
+    if listed is not None and listed.low == 0 and classes == DEFAULT_LABELS:
+        for text in program.own_texts() if listed.high > label else ():
+            yield from suggest_labels_of_config(text, str(listed.high), 0)
 
 
 def suggest_more_classes(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -157,6 +167,9 @@ def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
     the only call of the program that draws whole numbers for a name of labels.
     """
     for maker in iter_first_makers(program, op.inputs[1]):
+        drawn = _read_modulus(program, maker)
+        if drawn is not None:
+            return drawn
         place = program.call_at(maker.span)
         if place is not None and maker.name.rpartition(".")[2] == "randint":
             return _read_draw(*place)
@@ -168,6 +181,36 @@ def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
         if LABELS.search(_get_assigned_name(text, node).lower())
     ]
     return _read_draw(*draws[0]) if len(draws) == 1 else None
+
+
+def _read_modulus(program: Program, maker: Op) -> DrawnLabels | None:
+    """Return the range of `torch.arange(10) % 5`."""
+    place = program.node(maker.span)
+    node = place[1] if place is not None else None
+    if place is None or not isinstance(node, ast.BinOp):
+        return None
+    is_modulus = isinstance(node.op, ast.Mod)
+    number = _read_number(place[0], node.right) if is_modulus else None
+    if number is None or number < 1:
+        return None
+    return DrawnLabels(place[0], node, 0, number)
+
+
+def _find_listed_labels(program: Program, op: Op) -> DrawnLabels | None:
+    """Return the range of labels in a list, `torch.tensor([0, 4, 2])`: up to the
+    largest.
+    """
+    for maker in iter_first_makers(program, op.inputs[1]):
+        place = program.call_at(maker.span)
+        if place is None or get_called_name(place[1]) not in ("tensor", "LongTensor"):
+            continue
+        values = place[1].args[0] if place[1].args else None
+        parts = values.elts if isinstance(values, ast.List) else []
+        numbers = [evaluate_whole_number(part) for part in parts]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(numbers) and 0 in known:
+            return DrawnLabels(*place, 0, max(known) + 1)
+    return None
 
 
 def _get_assigned_name(text: SourceText, node: ast.expr) -> str:
