@@ -102,6 +102,7 @@ from shapewright.analysis.refused_calls.unapplied_layers import (
     find_class_for_instance,
     find_unapplied_layer,
 )
+from shapewright.analysis.refused_calls.unscaled_losses import find_unscaled_loss
 from shapewright.analysis.refused_calls.unset_names import find_unset_name
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
@@ -160,6 +161,7 @@ SOLE: tuple[FindCause, ...] = (
     find_read_in_vmap,
     find_returned_values,
     find_resumed_optimizer,
+    find_unscaled_loss,
     find_boxes_of_sizes,
     find_overwritten_attribute,
     find_transform_input,
