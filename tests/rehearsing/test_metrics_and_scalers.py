@@ -6,6 +6,7 @@ import pytest
 
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
+from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
 from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from tests.rehearsing.library_errors import explain, mend
 
@@ -240,3 +241,48 @@ def test_an_encoder_knows_all_labels(text: str, words: str, new: str) -> None:
     assert len(cause.fixes) == bool(new)
     if new:
         assert new in mend(text, cause.fixes[0].edits)
+
+
+OF_SERIES = (
+    "`ValueError`: Expected a 2-dimensional container but got <class"
+    " 'pandas.core.series.Series'> instead. Pass a DataFrame"
+)
+OF_ARRAY = "`ValueError`: Expected 2D array, got 1D array instead:"
+
+
+@pytest.mark.parametrize(
+    ("lines", "at", "words", "new"),
+    [
+        ("a = s.fit_transform(train['x'])\nb = s.transform(test['x'])\n",
+         "s.fit_transform(train['x'])", OF_SERIES,
+         "a = s.fit_transform(train[['x']])\nb = s.transform(test[['x']])\n"),
+        ("a = s.fit_transform(train['x'].values)\nb = s.transform(test['x'].values)\n",
+         "s.fit_transform(train['x'].values)", OF_ARRAY,
+         "a = s.fit_transform(train[['x']].values)\n"
+         "b = s.transform(test[['x']].values)\n"),
+        ("s.fit(x)\na = s.transform(x)\n", "s.fit(x)", OF_ARRAY,
+         "s.fit(x.reshape(-1, 1))\na = s.transform(x.reshape(-1, 1))\n"),
+        ("s.fit(df.x)\n", "s.fit(df.x)", OF_SERIES, "s.fit(df.x.to_frame())\n"),
+        ("s.fit(x.reshape(-1, 1))\nb = s.inverse_transform(y)\n",
+         "s.inverse_transform(y)", OF_ARRAY,
+         "s.fit(x.reshape(-1, 1))\nb = s.inverse_transform(y.reshape(-1, 1))\n"),
+        ("s.fit(rows)\nb = s.transform(row)\n", "s.transform(row)", OF_ARRAY, ""),
+    ],
+)  # fmt: skip
+def test_a_scaler_takes_a_column_as_a_table(
+    lines: str, at: str, words: str, new: str
+) -> None:
+    text = f"s = MinMaxScaler()\n{lines}"
+    cause = explain(find_scaled_column, text, at, words)
+    assert cause is not None
+    assert "`s` takes rows and columns, and" in cause.message
+    assert len(cause.fixes) == bool(new)
+    if new:
+        assert mend(text, cause.fixes[0].edits) == f"s = MinMaxScaler()\n{new}"
+
+
+def test_a_column_of_what_is_no_scaler_has_no_edit() -> None:
+    text = "s = Ridge()\ns.fit(x, y)\n"
+    cause = explain(find_scaled_column, text, "s.fit(x, y)", OF_ARRAY)
+    assert cause is not None
+    assert cause.fixes == ()

@@ -26,7 +26,10 @@ final = build()
 """
 DIRECT = "final.load_state_dict(wrapped.state_dict())"
 NAMED = "state = wrapped.state_dict()\nfinal.load_state_dict(state)"
-SAVED = 'torch.save(wrapped.state_dict(), "m.pt")\nfinal.load_state_dict(torch.load("m.pt"))'
+SAVED = """\
+torch.save(wrapped.state_dict(), "m.pt")
+final.load_state_dict(torch.load("m.pt"))
+"""
 AVERAGE = "AveragedModel(net)"
 
 

@@ -87,6 +87,7 @@ from shapewright.analysis.refused_calls.sampler_indices import (
     find_indices_of_whole,
 )
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
+from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
 from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
@@ -151,6 +152,7 @@ SOLE: tuple[FindCause, ...] = (
     find_refused_metric,
     find_fitted_step,
     find_scaled_target,
+    find_scaled_column,
     find_formatted_list,
     find_unwritten_file,
     find_library_model,
