@@ -56,6 +56,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.formatted_lists import find_formatted_list
 from shapewright.analysis.refused_calls.handed_values import find_handed_value
+from shapewright.analysis.refused_calls.hook_parameters import find_hook_parameters
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.item_dims import find_item_dims
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
@@ -70,6 +71,7 @@ from shapewright.analysis.refused_calls.library_outputs import (
 )
 from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.node_names import find_node_name
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
@@ -105,6 +107,9 @@ from shapewright.analysis.refused_calls.unapplied_layers import (
 )
 from shapewright.analysis.refused_calls.unscaled_losses import find_unscaled_loss
 from shapewright.analysis.refused_calls.unset_names import find_unset_name
+from shapewright.analysis.refused_calls.weightless_modules import (
+    find_weightless_module,
+)
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
@@ -173,6 +178,9 @@ SOLE: tuple[FindCause, ...] = (
     find_called_container,
     find_missing_closure,
     find_missing_group,
+    find_hook_parameters,
+    find_node_name,
+    find_weightless_module,
     find_refused_initializer,
     find_registered_name,
     find_split_lengths,

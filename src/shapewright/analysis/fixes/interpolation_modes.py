@@ -20,8 +20,8 @@ UPSAMPLING = frozenset({"interpolate", "upsample"})
 
 
 def suggest_interpolation_mode(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest the mode that takes as many dims as there are; fewer than a mode takes may
-    lack their channels, unless they come from a convolution.
+    """Suggest the mode that takes as many dims as there are; fewer than a mode takes
+    may lack their channels, unless they come from a convolution.
     """
     op, unmet = program.trace.ops[failure.op], failure.unmet
     if unmet is None or unmet.code != WRONG_RANK or not op.inputs:

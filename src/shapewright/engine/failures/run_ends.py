@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass, replace
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -253,6 +253,9 @@ ALIKE = 0.75
 
 def _find_meant_name(error: BaseException) -> str:
     """Return the name that is hardly another than one that is not known, or nothing."""
+    missing = NO_NODE.search(str(error))
+    if missing is not None:
+        return _find_meant_node(error, missing[1])
     wrong = getattr(error, "name", None)
     if not isinstance(wrong, str) or wrong.startswith("_"):
         return ""
@@ -271,6 +274,29 @@ def _find_meant_name(error: BaseException) -> str:
         if not name.startswith("_") and name[:1].isupper() == wrong[:1].isupper()
     ]
     return next(iter(get_close_matches(wrong, known, 1, ALIKE)), "")
+
+
+NO_NODE = re.compile(r"^node: '([\w.]+)' is not present in model")
+
+
+def _find_meant_node(error: BaseException, wrong: str) -> str:
+    """Return the only node of a traced model, or the only module around some, that is
+    hardly called otherwise, or nothing.
+    """
+    where = error.__traceback__
+    nodes: list[str] = []
+    while where is not None:
+        held = where.tb_frame.f_locals.get("available_nodes")
+        nodes = [str(node) for node in held] if isinstance(held, list) else nodes
+        where = where.tb_next
+    known = {
+        ".".join(parts[:end])
+        for parts in (node.split(".") for node in nodes)
+        for end in range(1, len(parts) + 1)
+    }
+    alike = get_close_matches(wrong, sorted(known), 2, ALIKE)
+    shares = [SequenceMatcher(None, name, wrong).ratio() for name in alike]
+    return alike[0] if shares and shares[0] > max(shares[1:], default=0.0) else ""
 
 
 UNFIT = (ValueError, LookupError, AssertionError, ArithmeticError, TypeError, EOFError)
