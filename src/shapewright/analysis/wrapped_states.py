@@ -28,7 +28,7 @@ COUNT = "n_averaged"
 
 def describe_average(misloaded: Misloaded) -> str:
     """Return that a state dict is that of an average of weights, or an empty text."""
-    if COUNT not in misloaded.unexpected or not _fits_inside(misloaded, "module"):
+    if COUNT not in misloaded.unexpected or not _is_state_inside(misloaded, "module"):
         return ""
     return (
         "the state dict is that of an `AveragedModel`, whose keys begin with `module.`"
@@ -62,7 +62,7 @@ def suggest_state_inside(
             continue
         name = get_called_name(find_known_value(own, owner))
         inner = WRAPPERS.get(name, "")
-        if inner and _fits_inside(misloaded, inner):
+        if inner and _is_state_inside(misloaded, inner):
             shown = f"`{own.written(owner)}.{inner}.state_dict()`"
             edit = Edit(own.span(owner).end, f".{inner}")
             fixes.append(Fix("fits", shown, (edit,)))
@@ -75,7 +75,7 @@ def _is_state(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and get_called_name(node) == "state_dict"
 
 
-def _fits_inside(misloaded: Misloaded, inner: str) -> bool:
+def _is_state_inside(misloaded: Misloaded, inner: str) -> bool:
     """Return whether the keys behind the name of an attribute are all the model's."""
     keys = {key for key in misloaded.unexpected if key != COUNT}
     ours = {f"{inner}.{key}" for key in misloaded.missing}

@@ -7,18 +7,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from shapewright.analysis.autograd_errors.history import History
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_names
-from shapewright.findings.finding import Edit, Fix, Related
+from shapewright.findings.finding import Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import FUNCTIONS
 from shapewright.record.ops import Op
-
-if TYPE_CHECKING:
-    from shapewright.analysis.autograd_errors.causes import Cause
 
 REFUSED = "nference tensor"
 """Words of torch's errors about tensors of inference mode."""
@@ -39,7 +34,7 @@ class _InferenceTensor:
     mode: ast.expr
 
 
-def _find_inference_tensor(
+def find_inference_tensor(
     program: Program, failing: Op, words: str
 ) -> _InferenceTensor | None:
     """Return where a tensor was made that no graph may keep, or None."""
@@ -68,23 +63,10 @@ def describe_inference_tensor(
     program: Program, failing: Op, words: str
 ) -> tuple[str, tuple[Related, ...]]:
     """Return the sentence on a refused tensor of inference mode, and its places."""
-    tensor = _find_inference_tensor(program, failing, words)
+    tensor = find_inference_tensor(program, failing, words)
     if tensor is None:
         return words.partition(". ")[0].partition(".You")[0], ()
     return tensor.message, tensor.related
-
-
-def suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
-    """Suggest `no_grad` for inference mode, whose tensors a graph can keep."""
-    tensor = _find_inference_tensor(history.program, cause.failing, cause.message)
-    if tensor is None:
-        return
-    text, mode = tensor.text, tensor.mode
-    name = mode.func if isinstance(mode, ast.Call) else mode
-    new = f"{text.written(name).removesuffix(MODE)}no_grad"
-    new += "()" if isinstance(mode, ast.Call) else ""
-    shown = f"`{new}` for `{text.written(mode)}`"
-    yield Fix("fits", shown, (Edit(text.span(mode), new),))
 
 
 def _iter_makers(program: Program, failing: Op, tensor: int) -> Iterator[Op]:

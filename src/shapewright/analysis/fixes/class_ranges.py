@@ -46,7 +46,7 @@ DRAWS = ("randint", "integers")
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnLabels:
+class _DrawnLabels:
     """What draws labels, or takes a modulus: the first number and the first one beyond
     them.
     """
@@ -142,7 +142,7 @@ def _suggest_outputs(
     yield from resize_producer(program, fact, min(1, fact.ndim - 1), size)
 
 
-def _suggest_first_0(program: Program, op: Op, drawn: DrawnLabels) -> Iterator[Fix]:
+def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[Fix]:
     """Suggest `labels - 1` in the call of the loss, or where they are drawn if more
     than the loss reads them.
     """
@@ -162,7 +162,7 @@ def _suggest_first_0(program: Program, op: Op, drawn: DrawnLabels) -> Iterator[F
     yield Fix("fits", shown, (Edit(text.span(call).end, shift),))
 
 
-def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
+def _find_drawn_labels(program: Program, op: Op) -> _DrawnLabels | None:
     """Return the call that draws the labels of a loss: what torch made them with, or
     the only call of the program that draws whole numbers for a name of labels.
     """
@@ -183,7 +183,7 @@ def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
     return _read_draw(*draws[0]) if len(draws) == 1 else None
 
 
-def _read_modulus(program: Program, maker: Op) -> DrawnLabels | None:
+def _read_modulus(program: Program, maker: Op) -> _DrawnLabels | None:
     """Return the range of `torch.arange(10) % 5`."""
     place = program.node(maker.span)
     node = place[1] if place is not None else None
@@ -193,10 +193,10 @@ def _read_modulus(program: Program, maker: Op) -> DrawnLabels | None:
     number = _read_number(place[0], node.right) if is_modulus else None
     if number is None or number < 1:
         return None
-    return DrawnLabels(place[0], node, 0, number)
+    return _DrawnLabels(place[0], node, 0, number)
 
 
-def _find_listed_labels(program: Program, op: Op) -> DrawnLabels | None:
+def _find_listed_labels(program: Program, op: Op) -> _DrawnLabels | None:
     """Return the range of labels in a list, `torch.tensor([0, 4, 2])`: up to the
     largest.
     """
@@ -209,7 +209,7 @@ def _find_listed_labels(program: Program, op: Op) -> DrawnLabels | None:
         numbers = [evaluate_whole_number(part) for part in parts]
         known = [number for number in numbers if number is not None]
         if len(known) == len(numbers) and 0 in known:
-            return DrawnLabels(*place, 0, max(known) + 1)
+            return _DrawnLabels(*place, 0, max(known) + 1)
     return None
 
 
@@ -221,7 +221,7 @@ def _get_assigned_name(text: SourceText, node: ast.expr) -> str:
     return ""
 
 
-def _read_draw(text: SourceText, call: ast.Call) -> DrawnLabels | None:
+def _read_draw(text: SourceText, call: ast.Call) -> _DrawnLabels | None:
     """Return the range of a call that draws whole numbers, as far as it is written."""
     words = {word.arg: word.value for word in call.keywords}
     if get_called_name(call) not in DRAWS or None in words or "endpoint" in words:
@@ -238,7 +238,7 @@ def _read_draw(text: SourceText, call: ast.Call) -> DrawnLabels | None:
         high = high + 1 if high is not None else None  # Python draws the last one, too
     if low is None or high is None or high <= low:
         return None
-    return DrawnLabels(text, call, low, high)
+    return _DrawnLabels(text, call, low, high)
 
 
 def _read_number(text: SourceText, node: ast.expr | None) -> int | None:

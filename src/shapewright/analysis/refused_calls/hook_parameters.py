@@ -44,7 +44,7 @@ def find_hook_parameters(program: Program, finding: Finding) -> Explanation | No
             if name != refused[1]:
                 continue
             call = next(_iter_registrations(text, hook), None)
-            if call is not None and not _fits(text, hook, call):
+            if call is not None and not _is_fitting(text, hook, call):
                 return _explain(text, hook, call)
     return None
 
@@ -77,7 +77,7 @@ def _list_parameters(text: SourceText, hook: Hook) -> list[str]:
     return names[1:] if is_method and names[:1] == ["self"] else names
 
 
-def _fits(text: SourceText, hook: Hook, call: ast.Call) -> bool:
+def _is_fitting(text: SourceText, hook: Hook, call: ast.Call) -> bool:
     """Return whether a hook takes as many arguments as it is called with."""
     needed = len(PARAMETERS[get_called_name(call)])
     names, arguments = _list_parameters(text, hook), hook.args

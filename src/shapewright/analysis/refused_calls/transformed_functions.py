@@ -131,8 +131,8 @@ def _iter_returned(text: SourceText, function: ast.expr) -> Iterator[ast.expr]:
     if isinstance(function, ast.Lambda):
         yield function.body
     elif isinstance(function, ast.Name):
-        found = text.functions(function.id)
-        for _, definition in found if len(found) == 1 else ():
+        functions = text.functions(function.id)
+        for _, definition in functions if len(functions) == 1 else ():
             for node in iter_own_nodes(definition):
                 if isinstance(node, ast.Return) and node.value is not None:
                     yield node.value

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import History
-from shapewright.analysis.autograd_errors.inference_tensors import suggest_no_grad
 from shapewright.analysis.autograd_errors.names import (
     iter_uses,
 )
@@ -39,6 +38,7 @@ from shapewright.analysis.fixes.autograd.pass_order import (
 )
 from shapewright.analysis.fixes.autograd.unconnected_parts import (
     suggest_fitting_gradient,
+    suggest_no_grad,
     suggest_unused_parameters,
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import (

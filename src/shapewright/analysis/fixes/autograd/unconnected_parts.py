@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.custom_functions import find_wrong_gradient
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.inference_tensors import (
+    MODE,
+    find_inference_tensor,
+)
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, write_before
@@ -86,7 +90,7 @@ def _suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
     joined = f"torch.cat([{', '.join(parts)}], dim={len(maker.inputs[0].shape) - 1})"
     for other in body:
         late = [cut for cut in cuts if cut.lineno >= other.lineno]
-        if other in cuts or _sets_name(other, owner):
+        if other in cuts or _is_setting(other, owner):
             continue
         for node in ast.walk(other):
             for argument in node.args if isinstance(node, ast.Call) else ():
@@ -117,6 +121,19 @@ def _list_cuts(text: SourceText, statement: ast.stmt, owner: str) -> list[str]:
     return names
 
 
-def _sets_name(statement: ast.stmt, name: str) -> bool:
+def _is_setting(statement: ast.stmt, name: str) -> bool:
     """Return whether a statement sets a name."""
     return name in collect_names(statement, ast.Store)
+
+
+def suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `no_grad` for inference mode, whose tensors a graph can keep."""
+    tensor = find_inference_tensor(history.program, cause.failing, cause.message)
+    if tensor is None:
+        return
+    text, mode = tensor.text, tensor.mode
+    name = mode.func if isinstance(mode, ast.Call) else mode
+    new = f"{text.written(name).removesuffix(MODE)}no_grad"
+    new += "()" if isinstance(mode, ast.Call) else ""
+    shown = f"`{new}` for `{text.written(mode)}`"
+    yield Fix("fits", shown, (Edit(text.span(mode), new),))
