@@ -131,3 +131,37 @@ def test_a_config_that_may_mean_others_keeps_its_number(
     assert not any(
         "num_labels=len(topic_names)" in fix.message for fix in finding.fixes
     )
+
+
+DRAWN = """\
+import torch
+from transformers import BertConfig, BertForSequenceClassification
+
+config = BertConfig(
+    vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=16{more})
+model = BertForSequenceClassification(config)
+labels = {labels}
+model(input_ids=torch.ones(len(labels), 4).long(), labels=labels).loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("labels", "count"),
+    [
+        ("torch.arange(10) % 5", 5),
+        ("torch.randint(0, 4, (8,))", 4),
+        ("torch.tensor([0, 1, 2, 2])", 3),
+    ],
+)
+def test_a_config_gets_as_many_labels_as_there_are(
+    labels: str, count: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    findings = rehearsed(tmp_path, DRAWN.format(more="", labels=labels)).findings
+    (finding,) = [finding for finding in findings if finding.severity == "error"]
+    assert f"num_labels={count}" in finding.fixes[0].message
+    assert finding.fixes[0].checked
+    assert not any("% 1`" in fix.message for fix in finding.fixes)
+    more = f", num_labels={count}"
+    assert not rehearsed(tmp_path, DRAWN.format(more=more, labels=labels)).findings

@@ -6,6 +6,8 @@ import pytest
 
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
+from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
+from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from tests.rehearsing.library_errors import explain, mend
 
 MULTICLASS = (
@@ -162,6 +164,57 @@ def test_the_columns_of_the_fit_are_named() -> None:
     assert cause.fixes == ()
 
 
+FORECAST = """\
+scaler = {scaler}
+scaled = scaler.fit_transform(rows)
+x = torch.tensor(scaled[:-1])
+y = torch.tensor(scaled[1:, {column}])
+back = scaler.inverse_transform(pred)
+"""
+ONE_OF_FOUR = (
+    "`ValueError`: non-broadcastable output operand with shape (9,1) doesn't match the"
+    " broadcast shape (9,4)"
+)
+UNFIT = "`ValueError`: operands could not be broadcast together with shapes"
+TWO_OF_FOUR = f"{UNFIT} (9,2) (4,) (9,2)"
+
+
+@pytest.mark.parametrize(
+    ("scaler", "column", "part"),
+    [
+        ("StandardScaler()", "3:", "3:"),
+        ("MinMaxScaler(feature_range=(-1, 1))", "-1", "3:"),
+        ("StandardScaler()", ":1", "0:1"),
+        ("StandardScaler()", "[1]", ""),
+        ("StandardScaler()", "1", "1:2"),
+        ("StandardScaler()", "1:3", ""),
+        ("make()", "1", ""),
+    ],
+)
+def test_a_predicted_column_goes_back_through_a_scaler_of_its_own(
+    scaler: str, column: str, part: str
+) -> None:
+    text = FORECAST.format(scaler=scaler, column=column)
+    at = "scaler.inverse_transform(pred)"
+    cause = explain(find_scaled_target, text, at, ONE_OF_FOUR)
+    assert cause is not None
+    assert "fitted on 4 columns, those of `rows`, and gets 1 column" in cause.message
+    assert len(cause.fixes) == bool(part)
+    if part:
+        mended = mend(text, cause.fixes[0].edits)
+        assert f"target_scaler = {scaler}.fit(rows[:, {part}])\n" in mended
+        assert "target_scaler.inverse_transform(pred)" in mended
+    cause = explain(find_scaled_target, text, at, TWO_OF_FOUR)
+    assert cause is not None
+    assert "gets 2 columns of `pred`" in cause.message
+    assert cause.fixes == ()
+
+
+def test_arrays_that_do_not_fit_elsewhere_are_of_no_scaler() -> None:
+    text = "scaler.fit(rows)\nerror = pred - labels\n"
+    assert explain(find_scaled_target, text, "pred - labels", TWO_OF_FOUR) is None
+
+
 SEEN = "`ValueError`: y contains previously unseen labels: 'oslo'"
 UNKNOWN = "`ValueError`: Found unknown categories ['oslo'] in column 0 during transform"
 
@@ -188,3 +241,48 @@ def test_an_encoder_knows_all_labels(text: str, words: str, new: str) -> None:
     assert len(cause.fixes) == bool(new)
     if new:
         assert new in mend(text, cause.fixes[0].edits)
+
+
+OF_SERIES = (
+    "`ValueError`: Expected a 2-dimensional container but got <class"
+    " 'pandas.core.series.Series'> instead. Pass a DataFrame"
+)
+OF_ARRAY = "`ValueError`: Expected 2D array, got 1D array instead:"
+
+
+@pytest.mark.parametrize(
+    ("lines", "at", "words", "new"),
+    [
+        ("a = s.fit_transform(train['x'])\nb = s.transform(test['x'])\n",
+         "s.fit_transform(train['x'])", OF_SERIES,
+         "a = s.fit_transform(train[['x']])\nb = s.transform(test[['x']])\n"),
+        ("a = s.fit_transform(train['x'].values)\nb = s.transform(test['x'].values)\n",
+         "s.fit_transform(train['x'].values)", OF_ARRAY,
+         "a = s.fit_transform(train[['x']].values)\n"
+         "b = s.transform(test[['x']].values)\n"),
+        ("s.fit(x)\na = s.transform(x)\n", "s.fit(x)", OF_ARRAY,
+         "s.fit(x.reshape(-1, 1))\na = s.transform(x.reshape(-1, 1))\n"),
+        ("s.fit(df.x)\n", "s.fit(df.x)", OF_SERIES, "s.fit(df.x.to_frame())\n"),
+        ("s.fit(x.reshape(-1, 1))\nb = s.inverse_transform(y)\n",
+         "s.inverse_transform(y)", OF_ARRAY,
+         "s.fit(x.reshape(-1, 1))\nb = s.inverse_transform(y.reshape(-1, 1))\n"),
+        ("s.fit(rows)\nb = s.transform(row)\n", "s.transform(row)", OF_ARRAY, ""),
+    ],
+)  # fmt: skip
+def test_a_scaler_takes_a_column_as_a_table(
+    lines: str, at: str, words: str, new: str
+) -> None:
+    text = f"s = MinMaxScaler()\n{lines}"
+    cause = explain(find_scaled_column, text, at, words)
+    assert cause is not None
+    assert "`s` takes rows and columns, and" in cause.message
+    assert len(cause.fixes) == bool(new)
+    if new:
+        assert mend(text, cause.fixes[0].edits) == f"s = MinMaxScaler()\n{new}"
+
+
+def test_a_column_of_what_is_no_scaler_has_no_edit() -> None:
+    text = "s = Ridge()\ns.fit(x, y)\n"
+    cause = explain(find_scaled_column, text, "s.fit(x, y)", OF_ARRAY)
+    assert cause is not None
+    assert cause.fixes == ()

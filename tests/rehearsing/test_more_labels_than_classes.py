@@ -56,6 +56,8 @@ def list_fixes(folder: Path, **parts: str) -> list[str]:
         "torch.randint(12, (64,))",
         "torch.from_numpy(np.random.randint(0, 12, size=64))",
         "torch.tensor([k % 12 for k in range(64)])",
+        "torch.arange(64) % 12",
+        "(torch.arange(64) * 7) % 12",
     ],
 )
 def test_a_model_gets_as_many_outputs_as_there_are_classes(

@@ -56,6 +56,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.formatted_lists import find_formatted_list
 from shapewright.analysis.refused_calls.handed_values import find_handed_value
+from shapewright.analysis.refused_calls.hook_parameters import find_hook_parameters
 from shapewright.analysis.refused_calls.initializers import find_refused_initializer
 from shapewright.analysis.refused_calls.item_dims import find_item_dims
 from shapewright.analysis.refused_calls.iterated_values import find_iterated_value
@@ -70,6 +71,7 @@ from shapewright.analysis.refused_calls.library_outputs import (
 )
 from shapewright.analysis.refused_calls.metric_calls import find_refused_metric
 from shapewright.analysis.refused_calls.missing_groups import find_missing_group
+from shapewright.analysis.refused_calls.node_names import find_node_name
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
@@ -87,17 +89,27 @@ from shapewright.analysis.refused_calls.sampler_indices import (
     find_indices_of_whole,
 )
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
+from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
+from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
 from shapewright.analysis.refused_calls.text_tensors import find_texts
 from shapewright.analysis.refused_calls.transform_inputs import find_transform_input
+from shapewright.analysis.refused_calls.transformed_functions import (
+    find_read_in_vmap,
+    find_returned_values,
+)
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
 from shapewright.analysis.refused_calls.unapplied_layers import (
     find_class_for_instance,
     find_unapplied_layer,
 )
+from shapewright.analysis.refused_calls.unscaled_losses import find_unscaled_loss
 from shapewright.analysis.refused_calls.unset_names import find_unset_name
+from shapewright.analysis.refused_calls.weightless_modules import (
+    find_weightless_module,
+)
 from shapewright.analysis.returned_tuples import find_returned_tuple
 from shapewright.analysis.sequential_layers import find_sequential_layer
 from shapewright.analysis.short_schedules import find_short_schedule
@@ -144,6 +156,8 @@ SOLE: tuple[FindCause, ...] = (
     find_number_loss,
     find_refused_metric,
     find_fitted_step,
+    find_scaled_target,
+    find_scaled_column,
     find_formatted_list,
     find_unwritten_file,
     find_library_model,
@@ -151,7 +165,10 @@ SOLE: tuple[FindCause, ...] = (
     find_ambiguous_truth,
     find_complex_loss,
     find_library_argument,
+    find_read_in_vmap,
+    find_returned_values,
     find_resumed_optimizer,
+    find_unscaled_loss,
     find_boxes_of_sizes,
     find_overwritten_attribute,
     find_transform_input,
@@ -161,6 +178,9 @@ SOLE: tuple[FindCause, ...] = (
     find_called_container,
     find_missing_closure,
     find_missing_group,
+    find_hook_parameters,
+    find_node_name,
+    find_weightless_module,
     find_refused_initializer,
     find_registered_name,
     find_split_lengths,

@@ -17,6 +17,10 @@ from shapewright.analysis.fixes.sibling_names import iter_command_options
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
+from shapewright.analysis.wrapped_states import (
+    describe_average,
+    suggest_state_inside,
+)
 from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Misloaded, prefix_of
@@ -120,6 +124,9 @@ def _describe_change(misloaded: Misloaded) -> str:
             f"the weights of `{misloaded.class_name}` are inside what is loaded,"
             f" at `{misloaded.path}`"
         )
+    average = describe_average(misloaded)
+    if average:
+        return average
     theirs, ours = prefix_of(misloaded)
     if theirs:
         again = _describe_repeated(theirs, misloaded.missing)
@@ -233,6 +240,9 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
     pruned = _find_pruned(misloaded)
     if pruned:
         return list(_suggest_lasting_pruning(text, pruned))
+    inside = list(suggest_state_inside(program, text, call.args[0], misloaded))
+    if inside:
+        return inside
     matching = _suggest_matching_keys(text, call.args[0], misloaded)
     if matching is not None:
         return [matching]

@@ -115,6 +115,15 @@ def find_operator_without_fake(func: Any) -> str:
     return name
 
 
+def is_batched(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor stands, inside `torch.vmap`, for those of all samples."""
+    while is_transformed(tensor):
+        if torch._C._functorch.is_batchedtensor(tensor):
+            return True
+        tensor = unwrapped(tensor)
+    return False
+
+
 def is_in_transform() -> bool:
     """Return whether a `torch.func` transform (vmap, grad ...) is active."""
     return torch._C._functorch.peek_interpreter_stack() is not None

@@ -111,6 +111,8 @@ OF_HISTORY = (
     "returned an incorrect number of gradients",
     "returned a gradient different than None",
     "can only change requires_grad flags of leaf",
+    "Inference tensors cannot be saved",
+    "inference tensor outside InferenceMode",
 )
 """Parts of torch's messages about a call that autograd refuses for its history."""
 

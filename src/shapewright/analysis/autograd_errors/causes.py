@@ -22,6 +22,10 @@ from shapewright.analysis.autograd_errors.history import (
     find_later_user,
     is_graph_kept,
 )
+from shapewright.analysis.autograd_errors.inference_tensors import (
+    REFUSED,
+    describe_inference_tensor,
+)
 from shapewright.analysis.autograd_errors.lost_graphs import find_cut, find_freezing
 from shapewright.analysis.autograd_errors.names import (
     find_carried_names,
@@ -31,6 +35,7 @@ from shapewright.analysis.autograd_errors.names import (
     get_name_of_loss,
     is_before_loop,
     iter_assigned_names,
+    list_quoted,
 )
 from shapewright.analysis.autograd_errors.written_tensors import find_write
 from shapewright.analysis.program_run import Program
@@ -53,7 +58,6 @@ VIEW_WRITTEN = "is a view and is being modified inplace"
 FROZEN = "differentiated Tensors does not require grad"
 FLAG = "can only change requires_grad flags of leaf"
 UNUSED = "appears to not have been used in the graph"
-CUT = ("does not require grad and does not have a grad_fn", "does not require grad")
 LEAVES = (
     "a leaf Variable that requires grad",
     "a view of a leaf Variable that requires grad",
@@ -70,7 +74,7 @@ class Cause:
     `view` (a write to a view that autograd cannot follow), `function` (the program's
     own `backward` returns a gradient that does not fit), `unused` (what a loss is
     differentiated by is no part of it), `flag` (the flag of a tensor that was computed
-    is set).
+    is set), `inference` (a tensor of inference mode).
     `fact` is the tensor, `maker` and `user` the calls on both sides of it, `other` the
     earlier backward pass or the call that wrote or cut. `names` are the program's
     expressions for the tensor.
@@ -96,6 +100,9 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return _explain_leaf(program, op, message)
     if not failure.of_history:
         return None
+    if REFUSED in message:
+        words, places = describe_inference_tensor(program, op, message)
+        return Cause(TORCH_ERROR, "inference", words, op, related=places)
     gradient = find_wrong_gradient(program, op.span, message)
     if gradient is not None:
         return Cause(
@@ -177,7 +184,7 @@ def _describe_freed(
     carried = find_carried_names(history, edge, failing)
     name = find_name(history, edge)
     if name.startswith("`self."):
-        carried = _strip_quotes(name)
+        carried = list_quoted(name)
     name = f"`{carried[0]}`" if carried else name
     maker_place = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
     user = find_later_user(history, edge, graph, first)
@@ -206,7 +213,7 @@ def _describe_freed(
             explanation += " started anew"
     return Cause(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
-        first, carried or _strip_quotes(name),
+        first, carried or list_quoted(name),
         tuple(_drop_repeated([
             maker_place, *iter_data_with_gradient(program, edge.maker, kind), used,
             freed, unreached,
@@ -248,7 +255,7 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         related = [wrote, saved]
     return Cause(
         SAVED_TENSOR_WRITTEN, kind, explanation, failing, edge.fact, edge.maker,
-        edge.user, write, _strip_quotes(name), tuple(_drop_repeated(related)),
+        edge.user, write, list_quoted(name), tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -345,7 +352,7 @@ def _explain_view(history: History, op: Op, message: str) -> Cause:
     return Cause(
         SAVED_TENSOR_WRITTEN, "view",
         f"{call} writes to {name}, {what}: torch allows no write to it", op, other=op,
-        names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
+        names=list_quoted(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -380,7 +387,7 @@ def _explain_unused(history: History, op: Op, message: str) -> Cause | None:
             related.append(_make_place(users[0], f"{first} is read here"))
     return Cause(
         GRAPH_CUT, "unused", explanation, op, fact, maker, op,
-        names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
+        names=list_quoted(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -447,17 +454,15 @@ def _explain_leaf(program: Program, op: Op, message: str) -> Cause:
     path = program.states.get(op.inputs[0].tensor) if op.inputs else None
     what = "a parameter" if path is not None else "a tensor created with gradients on"
     of = "a view of " if "view of" in message else ""
-    explanation = (
-        f"{call} writes to {of}{name}, {what}: outside `torch.no_grad()` torch"
-    )
-    explanation += " allows no write to it"
+    explanation = f"{call} writes to {of}{name}, {what}: outside `torch.no_grad()`"
+    explanation += " torch allows no write to it"
     related = []
     maker = program.producers.get(op.inputs[0].tensor) if op.inputs else None
     if maker is not None:
         related.append(_make_place(maker, f"{name} is made by `{maker.name}`"))
     return Cause(
         LEAF_WRITTEN, "leaf", explanation, op, op.inputs[0] if op.inputs else None,
-        maker, names=_strip_quotes(name), related=tuple(_drop_repeated(related)),
+        maker, names=list_quoted(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
 
 
@@ -499,8 +504,3 @@ def _drop_repeated(places: Iterable[Related | None]) -> Iterator[Related]:
         if place is not None and (place.span.file, place.span.line) not in seen:
             seen.add((place.span.file, place.span.line))
             yield place
-
-
-def _strip_quotes(name: str) -> tuple[str, ...]:
-    """Return the expression in backquotes, if a name is one."""
-    return (name.strip("`"),) if name.startswith("`") else ()

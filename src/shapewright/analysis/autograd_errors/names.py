@@ -254,3 +254,8 @@ def find_uncalled_reset(
     function = functions[-1]
     words = f"`{function.name}` sets it anew, and this loop does not call it"
     return Related(text.span(function), words)
+
+
+def list_quoted(name: str) -> tuple[str, ...]:
+    """Return the expression in backquotes, if a name is one."""
+    return (name.strip("`"),) if name.startswith("`") else ()

@@ -32,15 +32,18 @@ from shapewright.analysis.fixes.class_counts import (
 )
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
+from shapewright.analysis.fixes.counted_nodes import suggest_counted_nodes
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
 from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
+from shapewright.analysis.fixes.interpolation_modes import suggest_interpolation_mode
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.kept_sizes import suggest_kept_sizes
 from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
+from shapewright.analysis.fixes.largest_ids import suggest_largest_id
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.options import FixOption, iter_options
@@ -153,6 +156,9 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("filled", suggest_valid_labels),  # no table has rows below 0
     ("classes", suggest_listed_classes),  # another number would not follow the names
     ("classes", suggest_all_classes),  # a model would have an output less
+    ("mode", suggest_interpolation_mode),  # other dims would be no volume
+    ("rows", suggest_largest_id),  # ids may leave numbers out
+    ("nodes", suggest_counted_nodes),  # other data would only fit this graph
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced
     ("registered", suggest_registered_lists),  # a cast would leave them untrained

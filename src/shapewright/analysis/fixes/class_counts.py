@@ -79,10 +79,13 @@ def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
             and all(_is_text(part) for part in value.elts)
         ]
         if not numbers and len(lists) == 1 and needs == DEFAULT_LABELS:
-            yield from _suggest_labels_of_config(text, lists[0])
+            names = lists[0]
+            if text.around(names, *FUNCTIONS) is None:
+                new = f"len({names.id})"
+                yield from suggest_labels_of_config(text, new, names.lineno)
         if len(numbers) != 1 or len(lists) != 1:
             continue
-        (number,), (names,) = numbers, lists
+        number, names = numbers[0], lists[0]
         if names.lineno > number.lineno or text.around(names, *FUNCTIONS) is not None:
             continue
         new = f"len({names.id})"
@@ -90,11 +93,11 @@ def suggest_listed_classes(program: Program, failure: Failure) -> Iterator[Fix]:
         yield Fix("fits", shown, (Edit(text.span(number), new),))
 
 
-def _suggest_labels_of_config(text: SourceText, names: ast.Name) -> Iterator[Fix]:
-    """Suggest `num_labels=len(NAMES)` for the config of a model of `transformers`, or
-    for the call that loads it, where none is given.
+def suggest_labels_of_config(text: SourceText, count: str, line: int) -> Iterator[Fix]:
+    """Suggest `num_labels=` for the config of a model of `transformers`, or for the
+    call that loads it, where none is given; `count` is known from a line on.
     """
-    if text.around(names, *FUNCTIONS) is not None or "transformers" not in text.text:
+    if "transformers" not in text.text:
         return
     calls = [node for node in text.nodes if isinstance(node, ast.Call)]
     models = [call for call in calls if OF_LABELS.search(_get_class_name(call))]
@@ -103,11 +106,11 @@ def _suggest_labels_of_config(text: SourceText, names: ast.Name) -> Iterator[Fix
         return
     built = (configs or models)[0]
     words = {word.arg for call in (*models, *configs) for word in call.keywords}
-    if is_starred(built) or words & OF_CONFIGS or built.lineno < names.lineno:
+    if is_starred(built) or words & OF_CONFIGS or built.lineno < line:
         return
     if not configs and get_called_name(built) != "from_pretrained":
         return
-    yield with_keyword(text, built, f"num_labels=len({names.id})")
+    yield with_keyword(text, built, f"num_labels={count}")
 
 
 def _get_class_name(call: ast.Call) -> str:

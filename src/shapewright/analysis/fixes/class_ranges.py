@@ -9,7 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapewright.analysis.fixes.class_counts import COUNTS
+from shapewright.analysis.fixes.class_counts import (
+    COUNTS,
+    DEFAULT_LABELS,
+    suggest_labels_of_config,
+)
 from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     iter_setting_layers,
@@ -42,11 +46,13 @@ DRAWS = ("randint", "integers")
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnLabels:
-    """A call that draws labels: the first number and the first one beyond them."""
+class _DrawnLabels:
+    """What draws labels, or takes a modulus: the first number and the first one beyond
+    them.
+    """
 
     text: SourceText
-    call: ast.Call
+    call: ast.expr
     low: int
     high: int
 
@@ -94,6 +100,10 @@ def _suggest_by_draw(
         yield from _suggest_first_0(program, op, drawn)
     elif drawn is not None and drawn.low == 0 and drawn.high > label:
         yield from _suggest_outputs(program, op, classes, drawn.high)
+    listed = drawn or _find_listed_labels(program, op)
+    if listed is not None and listed.low == 0 and classes == DEFAULT_LABELS:
+        for text in program.own_texts() if listed.high > label else ():
+            yield from suggest_labels_of_config(text, str(listed.high), 0)
 
 
 def suggest_more_classes(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -132,7 +142,7 @@ def _suggest_outputs(
     yield from resize_producer(program, fact, min(1, fact.ndim - 1), size)
 
 
-def _suggest_first_0(program: Program, op: Op, drawn: DrawnLabels) -> Iterator[Fix]:
+def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[Fix]:
     """Suggest `labels - 1` in the call of the loss, or where they are drawn if more
     than the loss reads them.
     """
@@ -152,11 +162,14 @@ def _suggest_first_0(program: Program, op: Op, drawn: DrawnLabels) -> Iterator[F
     yield Fix("fits", shown, (Edit(text.span(call).end, shift),))
 
 
-def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
+def _find_drawn_labels(program: Program, op: Op) -> _DrawnLabels | None:
     """Return the call that draws the labels of a loss: what torch made them with, or
     the only call of the program that draws whole numbers for a name of labels.
     """
     for maker in iter_first_makers(program, op.inputs[1]):
+        drawn = _read_modulus(program, maker)
+        if drawn is not None:
+            return drawn
         place = program.call_at(maker.span)
         if place is not None and maker.name.rpartition(".")[2] == "randint":
             return _read_draw(*place)
@@ -170,6 +183,36 @@ def _find_drawn_labels(program: Program, op: Op) -> DrawnLabels | None:
     return _read_draw(*draws[0]) if len(draws) == 1 else None
 
 
+def _read_modulus(program: Program, maker: Op) -> _DrawnLabels | None:
+    """Return the range of `torch.arange(10) % 5`."""
+    place = program.node(maker.span)
+    node = place[1] if place is not None else None
+    if place is None or not isinstance(node, ast.BinOp):
+        return None
+    is_modulus = isinstance(node.op, ast.Mod)
+    number = _read_number(place[0], node.right) if is_modulus else None
+    if number is None or number < 1:
+        return None
+    return _DrawnLabels(place[0], node, 0, number)
+
+
+def _find_listed_labels(program: Program, op: Op) -> _DrawnLabels | None:
+    """Return the range of labels in a list, `torch.tensor([0, 4, 2])`: up to the
+    largest.
+    """
+    for maker in iter_first_makers(program, op.inputs[1]):
+        place = program.call_at(maker.span)
+        if place is None or get_called_name(place[1]) not in ("tensor", "LongTensor"):
+            continue
+        values = place[1].args[0] if place[1].args else None
+        parts = values.elts if isinstance(values, ast.List) else []
+        numbers = [evaluate_whole_number(part) for part in parts]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(numbers) and 0 in known:
+            return _DrawnLabels(*place, 0, max(known) + 1)
+    return None
+
+
 def _get_assigned_name(text: SourceText, node: ast.expr) -> str:
     """Return the name that a statement gives the value that a call is a part of."""
     for target, value in iter_assignments(text.statement_of(node), annotated=True):
@@ -178,7 +221,7 @@ def _get_assigned_name(text: SourceText, node: ast.expr) -> str:
     return ""
 
 
-def _read_draw(text: SourceText, call: ast.Call) -> DrawnLabels | None:
+def _read_draw(text: SourceText, call: ast.Call) -> _DrawnLabels | None:
     """Return the range of a call that draws whole numbers, as far as it is written."""
     words = {word.arg: word.value for word in call.keywords}
     if get_called_name(call) not in DRAWS or None in words or "endpoint" in words:
@@ -195,7 +238,7 @@ def _read_draw(text: SourceText, call: ast.Call) -> DrawnLabels | None:
         high = high + 1 if high is not None else None  # Python draws the last one, too
     if low is None or high is None or high <= low:
         return None
-    return DrawnLabels(text, call, low, high)
+    return _DrawnLabels(text, call, low, high)
 
 
 def _read_number(text: SourceText, node: ast.expr | None) -> int | None:

@@ -34,7 +34,7 @@ TESTING = re.compile(r"(^|_)(test|te|val|valid|validation|eval|dev)(?=$|_)")
 
 def find_fitted_step(program: Program, finding: Finding) -> Explanation | None:
     """Return what a scaler or an encoder was fitted on in place of what it gets."""
-    place = _find_step(program, finding)
+    place = find_step(program, finding)
     if place is None:
         return None
     text, owner, method, taken = place
@@ -53,7 +53,7 @@ def find_fitted_step(program: Program, finding: Finding) -> Explanation | None:
 Step = tuple[SourceText, ast.expr, ast.Attribute, ast.expr | None]
 
 
-def _find_step(program: Program, finding: Finding) -> Step | None:
+def find_step(program: Program, finding: Finding) -> Step | None:
     """Return the scaler or encoder of the call at a finding, its method and what it
     gets.
     """
@@ -70,7 +70,7 @@ def _find_step(program: Program, finding: Finding) -> Step | None:
     return None
 
 
-def _iter_fits(
+def iter_fits(
     program: Program, owner: ast.expr
 ) -> Iterator[tuple[SourceText, ast.Call]]:
     """Yield the calls that fit a step of this name."""
@@ -103,7 +103,7 @@ def _explain_unfitted(
 ) -> Explanation:
     """Return that nothing has fitted a step, and the edit that fits it."""
     name = text.written(owner)
-    fits = list(_iter_fits(program, owner))
+    fits = list(iter_fits(program, owner))
     if fits:
         message = f"`{name}` is not fitted here: it is another one, or fitted later"
         related = tuple(
@@ -191,7 +191,7 @@ def _explain_features(
     shown = f" of `{text.line_of(taken)}`" if taken is not None else ""
     message = f"`{name}` gets {got} columns{shown}, and was fitted on {needed}"
     related = []
-    for own, call in list(_iter_fits(program, owner))[:1]:
+    for own, call in list(iter_fits(program, owner))[:1]:
         if call.args:
             message += f", those of `{own.line_of(call.args[0])}`"
         related.append(Related(own.span(call), f"`{name}` is fitted here"))
@@ -266,7 +266,7 @@ def _explain_unseen(
     where = ""
     related: tuple[Related, ...] = ()
     fixes: list[Fix] = []
-    for own, call in list(_iter_fits(program, owner))[:1]:
+    for own, call in list(iter_fits(program, owner))[:1]:
         related = (Related(own.span(call), f"`{name}` is fitted here"),)
         if call.args:
             where = f" on `{own.line_of(call.args[0])}`"

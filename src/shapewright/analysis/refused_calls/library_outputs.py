@@ -46,8 +46,31 @@ def find_missing_output(program: Program, finding: Finding) -> Explanation | Non
             message = f"`{text.written(value)}` is None: the call did not ask for it"
             where = Related(text.span(call), "the model is called here")
             return Explanation(message, (where,), (with_keyword(text, call, word),))
+        if value.attr == "pooler_output":
+            return _explain_pooler(program, text, value)
         if value.attr == "loss":
             return _explain_loss(program, text, value, call)
+    return None
+
+
+def _explain_pooler(
+    program: Program, text: SourceText, value: ast.Attribute
+) -> Explanation | None:
+    """Return that a model was built without the layer that pools its tokens."""
+    for own in program.own_texts():
+        for word in own.nodes:
+            if not isinstance(word, ast.keyword) or word.arg != "add_pooling_layer":
+                continue
+            if not isinstance(word.value, ast.Constant) or word.value.value:
+                continue
+            message = (
+                f"`{text.written(value)}` is None: the model is built with"
+                " `add_pooling_layer=False`; the first token has its own state"
+            )
+            new = f"{text.written(value.value)}.last_hidden_state[:, 0]"
+            edit = Edit(text.span(value), new)
+            where = Related(own.span(word.value), "the model is built here")
+            return Explanation(message, (where,), (Fix("fits", f"`{new}`", (edit,)),))
     return None
 
 

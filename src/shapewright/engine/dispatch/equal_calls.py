@@ -58,6 +58,8 @@ def answer_equal_call(
     """
     if any_autocast():
         parts.append(autocast.get_autocast_state())
+    if _has_inference_tensor(args) and not torch.is_inference_mode_enabled():
+        return ask()  # autograd may refuse what it takes of other tensors
     key = tuple(parts)
     hung = engine.memo.hung
     try:
@@ -79,6 +81,11 @@ def answer_equal_call(
     if key in hung:
         hung[similar] = hung[key]
     return out
+
+
+def _has_inference_tensor(args: Args) -> bool:
+    """Return whether an argument was made in inference mode."""
+    return any(isinstance(value, Tensor) and value.is_inference() for value in args)
 
 
 def answer_equal_write(

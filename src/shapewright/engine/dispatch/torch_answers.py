@@ -142,8 +142,11 @@ def ask_torch(
                     engine.info(value) for value in nests.collect_tensors(numbered)
                 ]
                 return ask_torch(engine, func, name, *numbered, tensor_infos, None)
-        if engine.graph and (
-            done := answer_graph_by_rule(engine, func, name, args, kwargs, infos)
+        of_inference = representatives.is_inference_error(error)
+        if (
+            engine.graph
+            and not of_inference
+            and (done := answer_graph_by_rule(engine, func, name, args, kwargs, infos))
         ):
             return done[0]
         return representatives.try_for_real(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass, replace
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -252,6 +253,9 @@ ALIKE = 0.75
 
 def _find_meant_name(error: BaseException) -> str:
     """Return the name that is hardly another than one that is not known, or nothing."""
+    missing = NO_NODE.search(str(error))
+    if missing is not None:
+        return _find_meant_node(error, missing[1])
     wrong = getattr(error, "name", None)
     if not isinstance(wrong, str) or wrong.startswith("_"):
         return ""
@@ -270,6 +274,29 @@ def _find_meant_name(error: BaseException) -> str:
         if not name.startswith("_") and name[:1].isupper() == wrong[:1].isupper()
     ]
     return next(iter(get_close_matches(wrong, known, 1, ALIKE)), "")
+
+
+NO_NODE = re.compile(r"^node: '([\w.]+)' is not present in model")
+
+
+def _find_meant_node(error: BaseException, wrong: str) -> str:
+    """Return the only node of a traced model, or the only module around some, that is
+    hardly called otherwise, or nothing.
+    """
+    where = error.__traceback__
+    nodes: list[str] = []
+    while where is not None:
+        held = where.tb_frame.f_locals.get("available_nodes")
+        nodes = [str(node) for node in held] if isinstance(held, list) else nodes
+        where = where.tb_next
+    known = {
+        ".".join(parts[:end])
+        for parts in (node.split(".") for node in nodes)
+        for end in range(1, len(parts) + 1)
+    }
+    alike = get_close_matches(wrong, sorted(known), 2, ALIKE)
+    shares = [SequenceMatcher(None, name, wrong).ratio() for name in alike]
+    return alike[0] if shares and shares[0] > max(shares[1:], default=0.0) else ""
 
 
 UNFIT = (ValueError, LookupError, AssertionError, ArithmeticError, TypeError, EOFError)
@@ -297,6 +324,23 @@ OF_STEPS = re.compile(
 """What is said of the kind of a value, of the program's steps, or of their order, which
 rests on no number either.
 """
+
+
+OF_SCALERS = f"{os.sep}sklearn{os.sep}preprocessing{os.sep}"
+OF_COLUMNS = re.compile(
+    r"non-broadcastable output operand with shape \((\d+),1\) .*shape \(\1,\d+\)"
+    r"|operands could not be broadcast together with shapes \(\d+,\d+\) \(\d+,\)"
+)
+"""What NumPy says of rows that have other columns than a scaler was fitted on."""
+
+
+def _is_of_columns(error: BaseException) -> bool:
+    """Return whether a scaler was given rows of another number of columns."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    is_there = where is not None and OF_SCALERS in where.tb_frame.f_code.co_filename
+    return is_there and OF_COLUMNS.search(get_message(error)) is not None
 
 
 def _find_doubtful_stand_in(engine: Engine) -> str:
@@ -365,6 +409,7 @@ def make_failure(error: BaseException, engine: Engine, positions: Positions) -> 
         code_, message = PROGRAM_ERROR, f"`{kind}`: {first}" if first else f"`{kind}`"
         of_value = not (OF_SHAPES.search(first) or OF_STEPS.search(first))
         of_value &= not getattr(error, "of_folder", False)  # whatever its name
+        of_value &= not _is_of_columns(error)
         if engine.rests and of_value:
             severity = "note"
             message += "; this rests on a value that was assumed"

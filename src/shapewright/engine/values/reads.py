@@ -21,7 +21,7 @@ from shapewright.engine.identity import (
     count_elements,
 )
 from shapewright.engine.memo import READ, Answer
-from shapewright.engine.private import is_in_transform
+from shapewright.engine.private import is_batched, is_in_transform
 from shapewright.engine.unseen_calls import wrap_in_mode
 from shapewright.engine.values import (
     control_flow,
@@ -196,6 +196,8 @@ def answer_value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
     if name in ("numpy", "__array__") and infos:
         force = (kwargs or {}).get("force", args[1] if len(args) > 1 else False)
         _check_for_numpy(engine, infos[0], name == "numpy" and bool(force))
+    if any(is_batched(tensor) for tensor in tensors[:1]):
+        _check_for_vmap(engine, name)
     known = bool(infos) and all(info.storage.known for info in infos)
     if known:
         assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
@@ -320,6 +322,31 @@ def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     else:
         text = f"a Tensor with {count} elements cannot be converted to Scalar"
     engine.raise_theirs(RuntimeError(text))
+
+
+def _check_for_vmap(engine: Engine, name: str) -> None:
+    """Raise torch's error for a number that is read of the samples of `vmap`."""
+    if name in ("__bool__", "is_nonzero"):
+        engine.raise_theirs(RuntimeError(f"{VMAP_OF_TRUTH} {VMAP_ISSUE}"))
+    if name == "item" or name in KINDS_OF_NUMBERS:
+        engine.raise_theirs(RuntimeError(VMAP_OF_NUMBER))
+
+
+VMAP_OF_TRUTH = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent"
+    " control flow."
+)
+VMAP_ISSUE = (
+    "We don't support that yet, please file an issue at"
+    " https://github.com/pytorch/pytorch/issues ."
+)
+VMAP_OF_NUMBER = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over"
+    " calling .item() on a Tensor, please try to rewrite what you're doing with other"
+    " operations. If error is occurring somewhere inside PyTorch internals, please file"
+    " a bug report."
+)
+"""What torch says of a number, or of a truth, that is read inside `torch.vmap`."""
 
 
 def _check_for_numpy(engine: Engine, info: Info, force: bool) -> None:

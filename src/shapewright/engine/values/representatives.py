@@ -265,7 +265,13 @@ def is_autograd_error(error: Exception) -> bool:
         or "automatic differentiation" in text
         or "backward through the graph" in text
         or "does not require grad" in text
+        or is_inference_error(error)
     )
+
+
+def is_inference_error(error: Exception) -> bool:
+    """Return whether autograd rejected a tensor that was made in inference mode."""
+    return "nference tensor" in str(error)
 
 
 def is_data_dependent_error(error: Exception) -> bool:

@@ -38,6 +38,7 @@ from shapewright.analysis.fixes.autograd.pass_order import (
 )
 from shapewright.analysis.fixes.autograd.unconnected_parts import (
     suggest_fitting_gradient,
+    suggest_no_grad,
     suggest_unused_parameters,
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import (
@@ -83,6 +84,7 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "not-required": suggest_requiring,
         "function": suggest_fitting_gradient,
         "unused": suggest_unused_parameters,
+        "inference": suggest_no_grad,
     }
     if cause.kind == "carried":
         yield from suggest_detached_attribute(history, cause)

@@ -10,10 +10,20 @@ from collections.abc import Iterator
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.custom_functions import find_wrong_gradient
 from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.inference_tensors import (
+    MODE,
+    find_inference_tensor,
+)
 from shapewright.analysis.autograd_errors.unused_heads import find_unused_head
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.findings.finding import Edit, Fix
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    pair_targets,
+)
 
 
 def suggest_used_head(history: History, cause: Cause) -> Iterator[Fix]:
@@ -55,7 +65,7 @@ def suggest_unused_parameters(history: History, cause: Cause) -> Iterator[Fix]:
 
 def _suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `net(torch.cat([x, t], dim=1))` where a network was given the whole that
-    `x` and `t` were cut from.
+    `x` and `t` were cut from; what is cut behind the network comes before it.
     """
     maker = cause.maker
     text_and_node = history.find_text(maker.span if maker is not None else None)
@@ -63,25 +73,67 @@ def _suggest_joined_parts(history: History, cause: Cause) -> Iterator[Fix]:
         return
     text, statement = text_and_node
     body = getattr(text.parent(statement), "body", [])
-    whole = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(whole, ast.Subscript) or statement not in body:
+    if not isinstance(statement, ast.Assign) or statement not in body:
         return
-    owner = text.written(whole.value)
-    parts = [
-        other.targets[0].id
-        for other in body
-        if isinstance(other, ast.Assign)
-        and isinstance(other.value, ast.Subscript)
-        and text.written(other.value.value) == owner
-        and isinstance(other.targets[0], ast.Name)
+    owners = [
+        text.written(value.value)
+        for _, value in pair_targets(statement.targets[0], statement.value)
+        if isinstance(value, ast.Subscript)
     ]
+    if not owners:
+        return
+    owner = owners[0]
+    cuts = [other for other in body if _list_cuts(text, other, owner)]
+    parts = [name for other in cuts for name in _list_cuts(text, other, owner)]
+    if len(parts) < 2:
+        return
     joined = f"torch.cat([{', '.join(parts)}], dim={len(maker.inputs[0].shape) - 1})"
-    for other in body[body.index(statement) + 1 :]:
+    for other in body:
+        late = [cut for cut in cuts if cut.lineno >= other.lineno]
+        if other in cuts or _is_setting(other, owner):
+            continue
         for node in ast.walk(other):
-            if not isinstance(node, ast.Call) or len(parts) < 2:
-                continue
-            for argument in node.args:
-                if isinstance(argument, ast.Name) and argument.id == owner:
-                    new = f"{text.written(node.func)}({joined})"
-                    edit = Edit(text.span(argument), joined)
-                    yield Fix("fits", f"`{new}`", (edit,))
+            for argument in node.args if isinstance(node, ast.Call) else ():
+                if not isinstance(argument, ast.Name) or argument.id != owner:
+                    continue
+                new = f"{text.written(node.func)}({joined})"  # type: ignore[attr-defined]
+                edits = [Edit(text.span(argument), joined)]
+                if late:
+                    indent = " " * other.col_offset
+                    rows = f"\n{indent}".join(text.written(cut) for cut in late)
+                    edits.append(write_before(text, other, rows))
+                    edits += [cut_lines(text, cut) for cut in late]
+                yield Fix("fits", f"`{new}`", tuple(edits))
+
+
+def _list_cuts(text: SourceText, statement: ast.stmt, owner: str) -> list[str]:
+    """Return the names that a statement gives to parts of a tensor, and to nothing
+    else.
+    """
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return []
+    names = []
+    for target, value in pair_targets(statement.targets[0], statement.value):
+        is_cut = isinstance(value, ast.Subscript) and isinstance(target, ast.Name)
+        if not is_cut or text.written(value.value) != owner:  # type: ignore[attr-defined]
+            return []
+        names.append(target.id)  # type: ignore[attr-defined]
+    return names
+
+
+def _is_setting(statement: ast.stmt, name: str) -> bool:
+    """Return whether a statement sets a name."""
+    return name in collect_names(statement, ast.Store)
+
+
+def suggest_no_grad(history: History, cause: Cause) -> Iterator[Fix]:
+    """Suggest `no_grad` for inference mode, whose tensors a graph can keep."""
+    tensor = find_inference_tensor(history.program, cause.failing, cause.message)
+    if tensor is None:
+        return
+    text, mode = tensor.text, tensor.mode
+    name = mode.func if isinstance(mode, ast.Call) else mode
+    new = f"{text.written(name).removesuffix(MODE)}no_grad"
+    new += "()" if isinstance(mode, ast.Call) else ""
+    shown = f"`{new}` for `{text.written(mode)}`"
+    yield Fix("fits", shown, (Edit(text.span(mode), new),))

@@ -22,6 +22,7 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_broken_square,
     has_emptied_setting,
     has_frozen_size,
+    has_smaller_modulus,
 )
 from shapewright.analysis.fixes.signed_labels import find_signed_labels
 from shapewright.analysis.fixes.stand_in_data import is_within
@@ -151,6 +152,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         is_of_more = kind == "number" and is_of_more_classes(program, failure, fix)
         is_of_more = is_of_more or is_of_many_classes(program, fix)
+        is_of_more = is_of_more or has_smaller_modulus(program, fix)
         return is_of_more or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
 

@@ -63,6 +63,20 @@ def has_emptied_setting(program: Program, fix: Fix) -> bool:
     return False
 
 
+def has_smaller_modulus(program: Program, fix: Fix) -> bool:
+    """Return whether indices are taken by another modulus, `% 2` for `% 5`: it says how
+    many there are to be.
+    """
+    for edit in fix.edits:
+        place = program.node(edit.span)
+        around = place[0].parent(place[1]) if place is not None else None
+        if place is not None and isinstance(around, ast.BinOp):
+            is_modulus = isinstance(around.op, ast.Mod) and around.right is place[1]
+            if is_modulus and edit.text != place[0].at(edit.span):
+                return True
+    return False
+
+
 def has_broken_square(program: Program, fix: Fix) -> bool:
     """Return whether an edit gives a triangle of one size two sizes.
 
