@@ -514,7 +514,7 @@ INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
     "opacities along a ray multiplied by a cumulative product that includes them",
     "the product shifted by one: a leading 1, without the last factor")
 REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
-    "`q + (z - q).detach()`: the value of `z`, which was to be that of the quantized",
+    "`q + (z - q).detach()`, the value of `z`; `z + (q - z)`, without its gradient",
     "`z + (q - z).detach()`", of_shapes=False)
 REVERSED_MINING = _hazard("reversed-mining",
     "a triplet loss of the nearest sample of a class and the farthest of others",

@@ -11,6 +11,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_ancestors,
     find_base,
     find_terms,
+    is_of_function,
     iter_losses,
 )
 from shapewright.analysis.hazards.number_terms import find_number_terms
@@ -92,6 +93,8 @@ def _find_flat_call(scene: HazardContext, fact: Fact) -> OperatorCall | None:
             return None
         if any(user.op.kind == "inplace" for user in scene.users.get(part.tensor, ())):
             return None  # what was written into it has a gradient
+        if is_of_function(scene, part):
+            return None  # its `backward` may pass anything
         if call.name in FLAT:
             flat = flat or call
             continue

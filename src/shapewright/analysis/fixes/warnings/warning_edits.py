@@ -310,7 +310,9 @@ WAYS: dict[str, Suggest] = {
     UNSHIFTED_TARGET: suggest_shifted_items,
     SINGLE_CLASS: suggest_sign,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
-    REVERSED_STRAIGHT_THROUGH: suggest_straight_through,
+    REVERSED_STRAIGHT_THROUGH: combine(
+        suggest_straight_through, suggest_detached_operand
+    ),
     PERMUTED_TWICE: suggest_inverse_permutation,
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
