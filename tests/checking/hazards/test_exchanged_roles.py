@@ -68,8 +68,7 @@ WRONG = {
         "`(q - z).detach()`",
     ),
     "a named step": (
-        "s = torch.sigmoid(z)\nstep = (s > 0.5).float() - s\n"
-        "out = s + step" + TRAINED,
+        "s = torch.sigmoid(z)\nstep = (s > 0.5).float() - s\nout = s + step" + TRAINED,
         "reversed-straight-through",
         "`step.detach()`",
     ),

@@ -68,6 +68,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_subtracted_entropy,
     suggest_sum,
     suggest_truths,
+    suggest_tracked_draw,
     suggest_two_letters,
     suggest_unreduced_loss,
 )
@@ -264,7 +265,9 @@ WAYS: dict[str, Suggest] = {
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
-    TERM_WITHOUT_GRAPH: combine(suggest_added_tensor, suggest_scores_for_rounded),
+    TERM_WITHOUT_GRAPH: combine(
+        suggest_tracked_draw, suggest_added_tensor, suggest_scores_for_rounded
+    ),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
     DRAWN_INDEX: suggest_rows,
