@@ -67,8 +67,8 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_signed_operands,
     suggest_subtracted_entropy,
     suggest_sum,
-    suggest_truths,
     suggest_tracked_draw,
+    suggest_truths,
     suggest_two_letters,
     suggest_unreduced_loss,
 )
