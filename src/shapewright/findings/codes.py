@@ -516,6 +516,9 @@ INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
 REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
     "`q + (z - q).detach()`, the value of `z`; `z + (q - z)`, without its gradient",
     "`z + (q - z).detach()`", of_shapes=False)
+GRADIENT_LEFT_OUT = _hazard("gradient-left-out",
+    "a `backward` of a custom `Function` that never reads the gradient it is given",
+    "`grad_output * ...`", of_shapes=False)
 REVERSED_MINING = _hazard("reversed-mining",
     "a triplet loss of the nearest sample of a class and the farthest of others",
     "`max` of the distances within a class, `min` of the others", of_shapes=False)

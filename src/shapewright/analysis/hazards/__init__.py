@@ -23,6 +23,7 @@ from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import clipped_objectives as clipped_objectives
 from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import custom_gradients as custom_gradients
 from shapewright.analysis.hazards import data_values as data_values
 from shapewright.analysis.hazards import distance_roots as distance_roots
 from shapewright.analysis.hazards import drawn_indices as drawn_indices

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.custom_gradients import (
+    get_incoming_gradient,
+    list_returned,
+)
 from shapewright.analysis.hazards.exchanged_roles import get_estimator
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.argument_names import (
@@ -183,6 +187,28 @@ def suggest_straight_through(
     quantized, plain = (text.written(part) for part in pair)
     new = f"{plain} + ({quantized} - {plain}).detach()"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_chain_rule(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `grad_output * s` for each `s` that a `backward` returns."""
+    backward = text.around(node, ast.FunctionDef)
+    if backward is None:
+        return
+    name = get_incoming_gradient(backward)
+    edits: list[Edit] = []
+    for value in list_returned(backward):
+        written = text.written(value)
+        is_factor = isinstance(value, ast.Name | ast.Call | ast.Subscript)
+        is_product = isinstance(value, ast.BinOp) and isinstance(
+            value.op, ast.Mult | ast.Div
+        )
+        new = written if is_factor or is_product else f"({written})"
+        edits.append(Edit(text.span(value), f"{name} * {new}"))
+    if name and edits:
+        shown = " and ".join(f"`{join_lines(edit.text)}`" for edit in edits)
+        yield Fix("fits", shown, tuple(edits))
 
 
 EXTREMES = {"min": "max", "max": "min", "amin": "amax", "amax": "amin"}

@@ -35,6 +35,7 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
 from shapewright.analysis.fixes.warnings.float_mask_edits import suggest_mask_of_truths
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_assigned_weight,
+    suggest_chain_rule,
     suggest_descending,
     suggest_exclusive_product,
     suggest_hardest,
@@ -150,6 +151,7 @@ from shapewright.findings.codes import (
     FLOAT_MASK,
     FOCAL_ON_MEAN,
     GRAD_OF_RESULT,
+    GRADIENT_LEFT_OUT,
     IGNORED_LABELS_COUNTED,
     INCLUSIVE_TRANSMITTANCE,
     INDEX_AS_VALUE,
@@ -317,6 +319,7 @@ WAYS: dict[str, Suggest] = {
         suggest_straight_through, suggest_detached_operand
     ),
     PERMUTED_TWICE: suggest_inverse_permutation,
+    GRADIENT_LEFT_OUT: suggest_chain_rule,
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     EQUAL_SAMPLES: suggest_active_dropout,
