@@ -516,6 +516,9 @@ INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
 REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
     "`q + (z - q).detach()`, the value of `z`; `z + (q - z)`, without its gradient",
     "`z + (q - z).detach()`", of_shapes=False)
+UNLIKE_INVERSE = _hazard("unlike-inverse",
+    "an `istft` with another window or step than the `stft` of its spectrum",
+    "`window=window` in both directions", of_shapes=False)
 GRADIENT_LEFT_OUT = _hazard("gradient-left-out",
     "a `backward` of a custom `Function` that never reads the gradient it is given",
     "`grad_output * ...`", of_shapes=False)

@@ -39,6 +39,7 @@ from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
 from shapewright.analysis.hazards import inclusive_products as inclusive_products
 from shapewright.analysis.hazards import integer_differences as integer_differences
+from shapewright.analysis.hazards import inverse_transforms as inverse_transforms
 from shapewright.analysis.hazards import language_targets as language_targets
 from shapewright.analysis.hazards import log_limits as log_limits
 from shapewright.analysis.hazards import logit_thresholds as logit_thresholds

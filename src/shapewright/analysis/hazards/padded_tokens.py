@@ -85,7 +85,10 @@ def find_padded_tokens(scene: HazardContext) -> Iterator[Finding]:
         if _find_mask_before(text, call) is not None:
             continue
         padding = _find_padding(scene, model)
-        mask, words_of_padding = _write_tokenized_mask(text, tokens), "they are padded here"
+        mask, words_of_padding = (
+            _write_tokenized_mask(text, tokens),
+            "they are padded here",
+        )
         if padding is not None and isinstance(tokens, ast.Name):
             mask = _write_mask(scene, text, tokens, *padding)
             where = padding[0].span

@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.inverse_transforms import find_setting
 from shapewright.analysis.hazards.tied_weights import find_copied_pair
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -158,3 +160,28 @@ def suggest_carried_state(
             edits.append(Edit(text.span(last), f"{text.written(last)}, {state}"))
         shown = f"`{text.written(names.elts[0])}, {state} = {written}(..., {state})`"
         yield Fix("fits", shown, tuple(edits))
+
+
+def suggest_same_settings(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the settings of `stft` for the `istft` that inverts it."""
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is None or not isinstance(node, ast.Call):
+        return
+    edits: list[Edit] = []
+    shown: list[str] = []
+    added: list[str] = []
+    for name in ("hop_length", "win_length", "window"):
+        forward, back = find_setting(place[1], name), find_setting(node, name)
+        new = place[0].written(forward) if forward is not None else "None"
+        if back is not None and text.written(back) != new:
+            edits.append(Edit(text.span(back), new))
+            shown.append(f"{name}={new}")
+        elif back is None and forward is not None:
+            added.append(f"{name}={new}")
+    if added:
+        edits += with_keyword(text, node, ", ".join(added)).edits
+    if edits:
+        message = ", ".join(join_lines(part) for part in [*shown, *added])
+        yield Fix("fits", f"`{message}`", tuple(edits))

@@ -95,6 +95,7 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_loss_of_each_class,
     suggest_old_order,
     suggest_rows_for_samples,
+    suggest_same_settings,
     suggest_tied_weight,
 )
 from shapewright.analysis.fixes.warnings.tensor_edits import (
@@ -206,6 +207,7 @@ from shapewright.findings.codes import (
     TEACHER_WITH_GRAPH,
     TERM_WITHOUT_GRAPH,
     UNIFORM_NOISE,
+    UNLIKE_INVERSE,
     UNMATCHED_STATE_DICT,
     UNREACHABLE_TARGETS,
     UNRELATED_NOISE,
@@ -319,6 +321,7 @@ WAYS: dict[str, Suggest] = {
         suggest_straight_through, suggest_detached_operand
     ),
     PERMUTED_TWICE: suggest_inverse_permutation,
+    UNLIKE_INVERSE: suggest_same_settings,
     GRADIENT_LEFT_OUT: suggest_chain_rule,
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
