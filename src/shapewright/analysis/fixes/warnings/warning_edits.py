@@ -87,6 +87,7 @@ from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_negative,
     suggest_normal_noise,
     suggest_probabilities,
+    suggest_signed_target,
     suggest_values_of_actions,
 )
 from shapewright.analysis.fixes.warnings.silent_edits import (
@@ -330,7 +331,7 @@ WAYS: dict[str, Suggest] = {
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
-    UNREACHABLE_TARGETS: suggest_without_activation,
+    UNREACHABLE_TARGETS: combine(suggest_signed_target, suggest_without_activation),
     INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
     PARAMETRIZED_WRITE: suggest_assigned_weight,
     ASCENDING_RISK_SET: suggest_descending,
