@@ -97,3 +97,11 @@ def suggest_new_item(
         value = f"({value})"
     new = f"{name} = {name} {sign} {value}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(statement), new),))
+
+
+def suggest_cloned_output(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `output.detach().clone()` for what a hook keeps."""
+    if isinstance(node, ast.Call) and "writes into it afterwards" in finding.message:
+        yield append_method(text, node, ".clone()")

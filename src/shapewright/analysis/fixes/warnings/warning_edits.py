@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_squeezed_dim,
     suggest_transpose,
 )
+from shapewright.analysis.fixes.warnings.copy_edits import suggest_cloned_output
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_flip_of_result,
     suggest_inverse_permutation,
@@ -198,6 +199,7 @@ from shapewright.findings.codes import (
     REVERSED_POLICY,
     REVERSED_STRAIGHT_THROUGH,
     ROOT_OF_ZERO,
+    SAME_TENSOR_KEPT,
     SCALED_LABELS,
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
@@ -290,6 +292,7 @@ WAYS: dict[str, Suggest] = {
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
     INDEX_AS_VALUE: suggest_values_of_actions,
+    SAME_TENSOR_KEPT: suggest_cloned_output,
     SCALED_LABELS: suggest_whole_labels,
     MINIMIZED_OVERLAP: suggest_lost_overlap,
     ADVERSARIAL_LABELS: suggest_label_of_side,
