@@ -516,6 +516,9 @@ INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
 REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
     "`q + (z - q).detach()`, the value of `z`; `z + (q - z)`, without its gradient",
     "`z + (q - z).detach()`", of_shapes=False)
+SUMMED_DERIVATIVES = _hazard("summed-derivatives",
+    "`autograd.grad` of a field of several columns, which adds their derivatives up",
+    "one `grad` for each column: `grad(v[:, 0].sum(), xy)`")
 UNLIKE_INVERSE = _hazard("unlike-inverse",
     "an `istft` with another window or step than the `stft` of its spectrum",
     "`window=window` in both directions", of_shapes=False)

@@ -76,6 +76,7 @@ from shapewright.analysis.hazards import (
 from shapewright.analysis.hazards import several_labels as several_labels
 from shapewright.analysis.hazards import single_scores as single_scores
 from shapewright.analysis.hazards import state_dicts as state_dicts
+from shapewright.analysis.hazards import summed_derivatives as summed_derivatives
 from shapewright.analysis.hazards import target_ranges as target_ranges
 from shapewright.analysis.hazards import target_values as target_values
 from shapewright.analysis.hazards import tied_weights as tied_weights

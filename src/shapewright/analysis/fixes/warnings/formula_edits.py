@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.hazards.custom_gradients import (
     get_incoming_gradient,
     list_returned,
@@ -209,6 +210,66 @@ def suggest_chain_rule(
     if name and edits:
         shown = " and ".join(f"`{join_lines(edit.text)}`" for edit in edits)
         yield Fix("fits", shown, tuple(edits))
+
+
+def suggest_own_derivatives(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the sum of the derivative of each column for `g[:, 0] + g[:, 1]`."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 1:
+        target = target.elts[0]
+    if not isinstance(target, ast.Name) or not isinstance(node, ast.Call):
+        return
+    scope = text.around(node, ast.FunctionDef, ast.Module) or text.tree
+    reads = [
+        part
+        for part in ast.walk(scope)
+        if isinstance(part, ast.Name)
+        and part.id == target.id
+        and isinstance(part.ctx, ast.Load)
+    ]
+    sums = [text.around(read, ast.BinOp) for read in reads]
+    total = max((s for s in sums if s is not None), key=_count_terms, default=None)
+    terms = _list_terms(total) if total is not None else []
+    columns = [_get_column(term, target.id) for term in terms]
+    is_whole = len(reads) == len(columns) > 1
+    if total is None or sorted(columns) != [*range(len(columns))] or not is_whole:
+        return
+    field, points = node.args[0], node.args[1]
+    if isinstance(field, ast.Call) and get_called_name(field) == "sum":
+        field = get_receiver(field) or field
+    grad, name = text.written(node.func), text.written(field)
+    new = (
+        f"sum({grad}({name}[:, i].sum(), {text.written(points)}, create_graph=True)"
+        f"[0][:, i] for i in range({len(columns)}))"
+    )
+    edits = (cut_lines(text, statement), Edit(text.span(total), new))
+    if statement is not None:
+        yield Fix("fits", f"`{join_lines(new)}`", edits)
+
+
+def _list_terms(node: ast.expr) -> list[ast.expr]:
+    """Return what a chain of `+` adds up."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [*_list_terms(node.left), *_list_terms(node.right)]
+    return [node]
+
+
+def _count_terms(node: ast.expr) -> int:
+    return len(_list_terms(node))
+
+
+def _get_column(node: ast.expr, name: str) -> int:
+    """Return the column that `g[:, 1]` takes of a name, or -1."""
+    items = node.slice if isinstance(node, ast.Subscript) else None
+    if not isinstance(node, ast.Subscript) or not isinstance(items, ast.Tuple):
+        return -1
+    is_own = isinstance(node.value, ast.Name) and node.value.id == name
+    last = items.elts[-1]
+    is_number = isinstance(last, ast.Constant) and isinstance(last.value, int)
+    return last.value if is_own and is_number else -1  # type: ignore[union-attr]
 
 
 EXTREMES = {"min": "max", "max": "min", "amin": "amax", "amax": "amin"}

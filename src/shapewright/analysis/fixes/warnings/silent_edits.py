@@ -13,6 +13,7 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.hazards.inverse_transforms import find_setting
 from shapewright.analysis.hazards.tied_weights import find_copied_pair
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
@@ -185,3 +186,25 @@ def suggest_same_settings(
     if edits:
         message = ", ".join(join_lines(part) for part in [*shown, *added])
         yield Fix("fits", f"`{message}`", tuple(edits))
+
+
+def suggest_masked_diagonal(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `sim.masked_fill(torch.eye(n, ...), float("-inf"))` for similarities of a
+    batch with itself.
+    """
+    op = program.op_at(finding.span, finding.module)
+    place = find_tensor_expressions(program, op)[0] if op is not None else None
+    value = place[0] if place is not None else None
+    matrix = value
+    while isinstance(matrix, ast.BinOp):
+        matrix = matrix.left  # of `z @ z.T / t`
+    if value is None or not isinstance(matrix, ast.Name):
+        return
+    product = program.op_at(finding.related[0].span) if finding.related else None
+    is_distance = product is not None and product.name.rpartition(".")[2] == "cdist"
+    sign = "" if is_distance and "finds it first" in finding.message else "-"
+    name = matrix.id
+    mask = f"torch.eye(len({name}), dtype=torch.bool, device={name}.device)"
+    yield append_method(text, value, f'.masked_fill({mask}, float("{sign}inf"))')
