@@ -59,7 +59,8 @@ def _is_kept_by_hook(text: SourceText, call: ast.Call) -> bool:
     parameters, detached.
     """
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    hook = text.around(call, ast.FunctionDef, ast.Lambda)
+    hook: ast.FunctionDef | ast.Lambda | None = text.around(call, ast.FunctionDef)
+    hook = text.around(call, ast.Lambda) or hook
     if not isinstance(owner, ast.Name) or hook is None:
         return False
     names = [argument.arg for argument in hook.args.args]

@@ -115,7 +115,9 @@ def _find_padding(
     args, keywords = model.inputs
     tokens = args[0] if args else keywords.get("input_ids")
     for _ in range(FARTHEST):
-        op = scene.program.producers.get(tokens.tensor) if _is_fact(tokens) else None
+        if not isinstance(tokens, Fact) or not tokens.dtype.startswith("int"):
+            return None
+        op = scene.program.producers.get(tokens.tensor)
         if op is None:
             return None
         rows = find_padded_rows(scene, op)
@@ -125,11 +127,6 @@ def _find_padding(
             return None
         tokens = op.inputs[0]
     return None
-
-
-def _is_fact(value: object) -> bool:
-    """Return whether a value is a tensor of whole numbers."""
-    return isinstance(value, Fact) and value.dtype.startswith("int")
 
 
 def _write_mask(

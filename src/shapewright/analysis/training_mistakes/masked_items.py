@@ -63,7 +63,7 @@ def get_written_name(statement: ast.stmt) -> str:
     elif isinstance(statement, ast.AugAssign):
         target = statement.target
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
+        call: ast.expr = statement.value
         while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             if call.func.attr.endswith("_"):
                 target = call.func.value

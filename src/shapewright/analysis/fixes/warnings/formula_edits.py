@@ -222,10 +222,10 @@ def suggest_own_derivatives(
         target = target.elts[0]
     if not isinstance(target, ast.Name) or not isinstance(node, ast.Call):
         return
-    scope = text.around(node, ast.FunctionDef, ast.Module) or text.tree
+    scope = text.around(node, ast.FunctionDef) or text.tree
     reads = [
         part
-        for part in ast.walk(scope)
+        for part in (ast.walk(scope) if scope is not None else ())
         if isinstance(part, ast.Name)
         and part.id == target.id
         and isinstance(part.ctx, ast.Load)
@@ -245,8 +245,8 @@ def suggest_own_derivatives(
         f"sum({grad}({name}[:, i].sum(), {text.written(points)}, create_graph=True)"
         f"[0][:, i] for i in range({len(columns)}))"
     )
-    edits = (cut_lines(text, statement), Edit(text.span(total), new))
     if statement is not None:
+        edits = (cut_lines(text, statement), Edit(text.span(total), new))
         yield Fix("fits", f"`{join_lines(new)}`", edits)
 
 
@@ -268,8 +268,8 @@ def _get_column(node: ast.expr, name: str) -> int:
         return -1
     is_own = isinstance(node.value, ast.Name) and node.value.id == name
     last = items.elts[-1]
-    is_number = isinstance(last, ast.Constant) and isinstance(last.value, int)
-    return last.value if is_own and is_number else -1  # type: ignore[union-attr]
+    number = last.value if isinstance(last, ast.Constant) else None
+    return number if is_own and isinstance(number, int) else -1
 
 
 EXTREMES = {"min": "max", "max": "min", "amin": "amax", "amax": "amin"}

@@ -401,7 +401,7 @@ def _suggest_all_tokens(
     scope = text.around(labels, *FUNCTIONS) or text.tree
     inputs = [
         part
-        for part in ast.walk(scope)
+        for part in (ast.walk(scope) if scope is not None else ())
         if isinstance(part, ast.Subscript)
         and text.written(part.value) == owner
         and isinstance(part.slice, ast.Tuple)
