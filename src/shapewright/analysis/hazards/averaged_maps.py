@@ -36,7 +36,7 @@ def find_averaged_maps(scene: HazardContext) -> Iterator[Finding]:
         cast = _find_cast(scene, op.outputs[0])
         if cast is None or not _is_named(scene, call):
             continue
-        if not _holds_classes(scene, source):
+        if not _has_classes(scene, source):
             continue
         seen.add(op.span)
         yield scene.finding(
@@ -78,7 +78,7 @@ def _find_cast(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     return None
 
 
-def _holds_classes(scene: HazardContext, fact: Fact) -> bool:
+def _has_classes(scene: HazardContext, fact: Fact) -> bool:
     """Return whether a tensor holds whole numbers: a cast of them, or classes that are
     written into zeros.
     """

@@ -9,10 +9,11 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import is_of_function
 from shapewright.findings.codes import CODES, GRADIENT_LEFT_OUT, looks_for
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import values_of
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, iter_own_nodes
 
-ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})
+ZEROS = frozenset(name for name, n in values_of("fills_with").items() if n == 0)
 
 
 @looks_for(GRADIENT_LEFT_OUT)
@@ -32,7 +33,7 @@ def find_left_out_gradients(scene: HazardContext) -> Iterator[Finding]:
                 continue
             seen.add(span)
             text, node = place
-            backward = find_backward(text, node)
+            backward = _find_backward(text, node)
             if backward is None or backward in seen:
                 continue
             seen.add(backward)
@@ -52,7 +53,7 @@ def find_left_out_gradients(scene: HazardContext) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def find_backward(text: SourceText, node: ast.AST) -> ast.FunctionDef | None:
+def _find_backward(text: SourceText, node: ast.AST) -> ast.FunctionDef | None:
     """Return the `backward` of the class around a call of its `forward`."""
     owner = text.around(node, ast.ClassDef)
     for part in owner.body if owner is not None else ():

@@ -21,10 +21,12 @@ from shapewright.analysis.hazards.noise_scales import iter_divergences
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import TERM_WITHOUT_GRAPH
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 
 DRAWS = frozenset({"sample", "normal"})
 """Methods and functions that draw without a graph."""
-DISCRETE = frozenset({"multinomial", "bernoulli", "poisson", "binomial", "one_hot"})
+DISCRETE = operators_with("is_random") - {"normal"}
+"""What draws numbers that have no gradient, or another one."""
 WIDENED = ("expand", "broadcast_tensors")
 STEPS = 3
 """Calls from a deviation back to what a network gave: `exp`, `0.5 *`, `clamp`."""

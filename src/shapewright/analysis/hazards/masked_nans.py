@@ -102,7 +102,7 @@ def _is_replaced(scene: HazardContext, fact: Fact) -> bool:
     """
     for user in scene.users.get(fact.tensor, ()):
         is_written = user.op.kind == "inplace" and len(user.op.inputs) > 1
-        if user.name in ("nansum", "nanmean", "nan_to_num_") or (
+        if user.name.startswith("nan") or (
             is_written
             and user.op.inputs[0].tensor == fact.tensor
             and any(part.dtype == "bool" for part in user.op.inputs[1:])

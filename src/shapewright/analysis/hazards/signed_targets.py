@@ -9,15 +9,10 @@ from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import UNREACHABLE_TARGETS
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.record.ops import Fact
 
-TARGETS = {
-    "cosine_embedding_loss": 2,
-    "margin_ranking_loss": 2,
-    "hinge_embedding_loss": 1,
-    "soft_margin_loss": 1,
-}
+TARGETS = values_of("signs_at")
 """Losses whose targets are 1 and -1, and where they stand among the tensors."""
 KEEPING = (PASSING - {"pad", "dropout"}) | {"to", "float", "long", "type", "[]"}
 JOINS = operators_with("joins_tensors") | {"stack"}

@@ -9,8 +9,10 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import SUMMED_DERIVATIVES, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
+PARTS = operators_with("splits")
 ONES = frozenset({"ones_like", "ones"})
 MOST = 8
 """Columns of a field in space, at most: velocities, or a pressure with them."""
@@ -90,7 +92,7 @@ def _is_column(user: OperatorCall) -> bool:
     """Return whether a call takes one column: `g[:, 0]`, `g[:, 0:1]`."""
     items = get_items(user) if user.name == "[]" else None
     if items is None or len(items) != 2 or items[0] not in (":", "..."):
-        return user.name in ("unbind", "split", "chunk")
+        return user.name in PARTS
     last = items[1]
     parts = str(last).split(":")
     is_one = len(parts) == 2 and all(part.isdigit() for part in parts)

@@ -26,7 +26,7 @@ TRAINED = re.compile(r"(^|_)(tr|train|training|fit)(_|\d|$)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Numbering:
+class _Numbering:
     """A call that numbers the categories of a column: of which table, by which way."""
 
     call: ast.Call
@@ -61,8 +61,8 @@ def find_own_categories(text: SourceText) -> Iterator[Finding]:
 
 
 def find_numbering_of_training(
-    text: SourceText, known: list[Numbering], tested: Numbering
-) -> Numbering | None:
+    text: SourceText, known: list[_Numbering], tested: _Numbering
+) -> _Numbering | None:
     """Return how the same column of the table for training is numbered, or None."""
     scope = text.around(tested.call, *FUNCTIONS)
     for other in known:
@@ -74,7 +74,7 @@ def find_numbering_of_training(
 
 
 def _find_encoding_functions(
-    text: SourceText, known: list[Numbering]
+    text: SourceText, known: list[_Numbering]
 ) -> Iterator[Finding]:
     """Find functions that number the categories of what they get, called for data of
     both kinds.
@@ -105,12 +105,12 @@ def _find_encoding_functions(
             )
 
 
-def read_numberings(text: SourceText) -> list[Numbering]:
+def read_numberings(text: SourceText) -> list[_Numbering]:
     """Return the calls of a file that number categories."""
     return [n for call in text.nodes if (n := _read_numbering(text, call)) is not None]
 
 
-def _read_numbering(text: SourceText, node: ast.AST) -> Numbering | None:
+def _read_numbering(text: SourceText, node: ast.AST) -> _Numbering | None:
     """Return what a call numbers, or None for other calls."""
     if not isinstance(node, ast.Call):
         return None
@@ -134,4 +134,4 @@ def _read_numbering(text: SourceText, node: ast.AST) -> Numbering | None:
         column = repr(data.attr)
     if not isinstance(data.value, ast.Name):
         return None
-    return Numbering(node, data, data.value.id, column.replace("'", '"'), name)
+    return _Numbering(node, data, data.value.id, column.replace("'", '"'), name)
