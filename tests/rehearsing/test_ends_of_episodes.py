@@ -35,6 +35,14 @@ PLAIN = "rewards + gamma * values"
 WRONG = {
     "unpacked": ("dones", "pass", PLAIN, "", "(1 - dones)"),
     "printed": ("dones", "pass", PLAIN, ", dones.mean()", "(1 - dones)"),
+    "cast": ("dones", "dones = dones.float()", PLAIN, "", "(1 - dones)"),
+    "cast with others": (
+        "dones",
+        "rewards, dones = rewards.float(), torch.as_tensor(dones)",
+        PLAIN,
+        "",
+        "(1 - dones)",
+    ),
     "computed": (
         "_",
         "terminals = (following[:, 0].abs() > 1.5)",
@@ -58,6 +66,8 @@ def test_an_end_that_a_script_leaves_out_is_told(name: str, tmp_path: Path) -> N
 RIGHT = {
     "read": ("dones", "pass", f"{PLAIN} * (1 - dones)"),
     "read before": ("dones", "following = following * (1 - dones)[:, None]", PLAIN),
+    "cast and read": ("dones", "dones = dones.float()", f"{PLAIN} * (1 - dones)"),
+    "used up": ("dones", "dones, values = 1 - dones, 0", f"{PLAIN} * dones"),
     "another flag": ("weights", "pass", PLAIN),
     "no end": ("_", "pass", PLAIN),
     "an end of one": ("_", "done = len(memory) > 2", PLAIN),

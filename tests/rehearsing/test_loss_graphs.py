@@ -48,6 +48,12 @@ QUIET = {
     "straight through": (
         "hard = logits + (logits.round() - logits).detach(); loss = hard.pow(2).mean()"
     ),
+    "a function of its own": (
+        "Round = type('Round', (torch.autograd.Function,), {"
+        "'forward': staticmethod(lambda ctx, x: x.round()), "
+        "'backward': staticmethod(lambda ctx, g: g)}); "
+        "loss = (Round.apply(logits) - labels[:, None]).square().mean()"
+    ),
     "written into": "rows = torch.zeros(16, 3).detach(); rows[:] = logits; "
     "loss = F.cross_entropy(rows, labels)",
     "written into decisions": "rows = logits.round(); rows[:, 0] = logits[:, 1]; "

@@ -236,3 +236,70 @@ def test_a_mean_of_losses_that_were_set_to_zero(
         for fix in finding.fixes
     ]
     assert fixes == [edit] * bool(edit)
+
+
+SEQUENCES = """\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+
+torch.manual_seed(0)
+{lengths}
+rows = [torch.randn(n, 4) for n in (3, 9, 5, 9, 2, 7)]
+target = torch.stack([row[-1, :1] for row in rows])
+batch = pad_sequence(rows, batch_first={first})
+rnn, head = nn.LSTM(4, 8, batch_first={first}), nn.Linear(8, 1)
+optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
+for epoch in range(2):
+    {states}
+    loss = (head({last}) - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+TENSOR = "lengths = torch.tensor([3, 9, 5, 9, 2, 7])"
+PLAIN = "out, _ = rnn(batch)"
+OF_LENGTHS = {
+    "a tensor": (TENSOR, True, "out[:, -1]",
+                 "`out[torch.arange(out.size(0)), lengths - 1]`"),
+    "a list": ("seq_lens = [3, 9, 5, 9, 2, 7]", True, "out[:, -1, :]",
+               "`out[torch.arange(out.size(0)), torch.tensor(seq_lens) - 1]`"),
+    "time first": (TENSOR, False, "out[-1]",
+                   "`out[lengths - 1, torch.arange(out.size(1))]`"),
+}  # fmt: skip
+NO_LENGTHS = {
+    "not known": ("seed = 0", PLAIN, "out[:, -1]"),
+    "taken": (TENSOR, PLAIN, "out[torch.arange(6), lengths - 1]"),
+    "a mean too": (TENSOR, PLAIN, "(out[:, -1] + out.mean(1))"),
+    "packed": (
+        TENSOR,
+        "out, (h, _) = rnn(pack_padded_sequence(batch, lengths, batch_first=True,"
+        " enforce_sorted=False))",
+        "h[-1]",
+    ),
+}
+
+
+def find_last_steps(folder: Path, **words: object) -> list[list[str]]:
+    """The checked edits of each finding of a last step."""
+    report = rehearsed(folder, SEQUENCES.format(**words))
+    assert report.complete
+    return [
+        [fix.message for fix in finding.fixes if fix.checked]
+        for finding in report.findings
+        if finding.code == "padded-last-step"
+    ]
+
+
+@pytest.mark.parametrize("name", OF_LENGTHS)
+def test_a_last_step_beside_known_lengths_is_told(tmp_path: Path, name: str) -> None:
+    lengths, first, last, edit = OF_LENGTHS[name]
+    words = {"lengths": lengths, "first": first, "states": PLAIN, "last": last}
+    assert find_last_steps(tmp_path, **words) == [[edit]]
+
+
+@pytest.mark.parametrize("name", NO_LENGTHS)
+def test_other_steps_of_sequences_are_quiet(tmp_path: Path, name: str) -> None:
+    lengths, states, last = NO_LENGTHS[name]
+    words = {"lengths": lengths, "first": True, "states": states, "last": last}
+    assert find_last_steps(tmp_path, **words) == []

@@ -89,6 +89,21 @@ def test_a_diagonal_among_the_candidates_is_found(name: str, tmp_path: Path) -> 
     assert "each of the 32 rows" in finding.message
 
 
+MASKED = {
+    "joined ranges": "(z @ z.t() / 0.5).masked_fill(torch.eye(len(z), ",
+    "a rolled range": "sim.masked_fill(torch.eye(len(sim), ",
+    "a remainder": "(sim / 0.1).masked_fill(torch.eye(len(sim), ",
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_the_diagonal_is_masked(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.replace("{loss}", WRONG[name]))
+    (finding,) = [f for f in report.findings if f.code == "self-as-candidate"]
+    (fix,) = [fix.message for fix in finding.fixes if fix.checked]
+    assert MASKED[name] in fix
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_other_similarities_are_quiet(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.replace("{loss}", RIGHT[name]))

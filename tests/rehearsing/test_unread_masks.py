@@ -177,3 +177,97 @@ def test_models_that_have_their_mask_are_quiet(name: str, tmp_path: Path) -> Non
     text = OF_MODEL.format(model="BertModel", mask=mask, inner="pass", call=call)
     report = rehearsed(tmp_path, text)
     assert "mask-axis" not in [f.code for f in report.findings]
+
+
+OF_ROWS = """\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pad_sequence
+from transformers import BertConfig, {model}
+
+config = BertConfig(
+    vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=32, is_decoder={decodes},
+)
+model = {model}(config).eval()
+rows = [torch.randint(5, 40, (n,)) for n in {counts}]
+input_ids = pad_sequence(rows, batch_first=True{value})
+
+
+def tokenize(rows, padding):
+    ids = torch.full((len(rows), 9), 2)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = row
+    return {{"input_ids": ids, "attention_mask": (ids != 2).long()}}
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bert = model
+
+    def forward(self, ids):
+        return self.bert(ids)[0]
+
+
+with torch.no_grad():
+    {call}
+print(out.shape)
+"""
+BERT = {
+    "model": "BertModel", "decodes": "False", "counts": "(4, 9, 7)",
+    "value": ", padding_value=config.pad_token_id", "call": "out = model(input_ids)[0]",
+}  # fmt: skip
+WITHOUT = {
+    "by place": ({}, "attention_mask=(input_ids != config.pad_token_id).long()"),
+    "by name": (
+        {"call": "out = model(input_ids=input_ids).last_hidden_state"},
+        "attention_mask=(input_ids != config.pad_token_id).long()",
+    ),
+    "zeros": ({"value": ""}, "attention_mask=(input_ids != 0).long()"),
+    "in a module": (
+        {"call": "out = Reader()(input_ids)"},
+        "attention_mask=(ids != config.pad_token_id).long()",
+    ),
+    "a tokenizer": (
+        {
+            "call": "enc = tokenize(rows, padding=True); "
+            "out = model(enc['input_ids'])[0]"
+        },
+        'attention_mask=enc["attention_mask"]',
+    ),
+}
+WITH = {
+    "tokens and their mask": {
+        "call": "enc = tokenize(rows, padding=True); out = model(**enc)[0]"
+    },
+    "given": {
+        "call": "out = model(input_ids, attention_mask=(input_ids != 0).long())[0]"
+    },
+    "by place": {"call": "out = model(input_ids, (input_ids != 0).long())[0]"},
+    "of one length": {"counts": "(6, 6, 6)"},
+    "one after the other": {"call": "out = model(rows[0][None])[0]"},
+    "a model of next tokens": {"model": "BertLMHeadModel", "decodes": "True"},
+}
+
+
+def write_rows(words: dict[str, str]) -> str:
+    """The script with other words."""
+    return OF_ROWS.format(**{**BERT, **words})
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_padded_tokens_get_their_mask(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    words, fix = WITHOUT[name]
+    report = rehearsed(tmp_path, write_rows(words))
+    (finding,) = [f for f in report.findings if f.code == "mask-axis"]
+    assert fix in finding.fixes[0].message
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize("name", WITH)
+def test_tokens_that_need_no_mask_are_quiet(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    report = rehearsed(tmp_path, write_rows(WITH[name]))
+    assert "mask-axis" not in [f.code for f in report.findings]

@@ -9,6 +9,9 @@ import pytest
 from tests.rehearsing.rehearsed import rehearsed
 
 SCRIPT = """\
+import random
+
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
@@ -23,6 +26,7 @@ class Data(Dataset):
     def __init__(self):
         self.x, self.y = torch.randn(40, 4), torch.randint(2, (40,))
         self.pairs = [(torch.randn(4), k % 2) for k in range(40)]
+        self.rows = np.random.randn(40, 4).astype("float32")
         self.count = torch.zeros(40)
         self.done = set()
         self.cache = torch.zeros(40, 4)
@@ -50,7 +54,34 @@ WRONG = {
     "a function": "x = scale(self.x[i])\nreturn x.view(4), self.y[i]",
     "and out of place after it": "x = self.x[i]\nx.mul_(3)\nreturn x + 1, self.y[i]",
 }
+CUT = {
+    "a drawn part": (
+        "x = self.x[i]\nf = torch.randint(0, 3, (1,)).item()\nx[f:f + 1] = 0\n"
+        "return x, self.y[i]",
+        "`self.x[i].clone()`",
+    ),
+    "drawn by Python": (
+        "x = self.x[i]\nx[random.randrange(4)] = 0.0\nreturn x, self.y[i]",
+        "`self.x[i].clone()`",
+    ),
+    "filled": (
+        "x = self.x[i]\nf = random.randint(0, 3)\nx[f:].zero_()\nreturn x, self.y[i]",
+        "`self.x[i].clone()`",
+    ),
+    "of an array": (
+        "row = self.rows[i]\nt = np.random.randint(0, 3)\nrow[t : t + 2] = 0\n"
+        "return torch.from_numpy(row), self.y[i]",
+        "`self.rows[i].copy()`",
+    ),
+}
 RIGHT = {
+    "a drawn part of a clone": "x = self.x[i].clone()\n"
+    "x[random.randrange(4)] = 0.0\nreturn x, self.y[i]",
+    "the same part": "x = self.x[i]\nx[:2] = 0\nreturn x, self.y[i]",
+    "a part of a copy": "row = self.rows[i].copy()\nrow[random.randrange(4)] = 0\n"
+    "return torch.from_numpy(row), self.y[i]",
+    "a part of a sum": "x = self.x[i] + 0\nx[random.randrange(4)] = 0\n"
+    "return x, self.y[i]",
     "out of place": "x = (self.x[i] - 0.1) / 2\nreturn x, self.y[i]",
     "a clone": "x = self.x[i].clone()\nx.sub_(0.1)\nreturn x, self.y[i]",
     "a new tensor": "x = self.x[i] * 2\nx += 1\nreturn x, self.y[i]",
@@ -72,6 +103,17 @@ def _codes(folder: Path, item: str, workers: int = 0) -> list[str]:
 @pytest.mark.parametrize("name", WRONG)
 def test_stored_data_that_is_changed_is_found(name: str, tmp_path: Path) -> None:
     assert _codes(tmp_path, WRONG[name]) == ["item-written"]
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_stored_data_of_which_parts_are_cut_out_are_found(
+    name: str, tmp_path: Path
+) -> None:
+    item, fix = CUT[name]
+    lines = "\n".join(" " * 8 + line for line in item.split("\n"))
+    (finding,) = rehearsed(tmp_path, SCRIPT.format(item=lines, workers=0)).findings
+    assert finding.code == "item-written"
+    assert [one.message for one in finding.fixes if one.checked] == [fix]
 
 
 @pytest.mark.parametrize("name", RIGHT)

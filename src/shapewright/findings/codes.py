@@ -514,8 +514,17 @@ INCLUSIVE_TRANSMITTANCE = _hazard("inclusive-transmittance",
     "opacities along a ray multiplied by a cumulative product that includes them",
     "the product shifted by one: a leading 1, without the last factor")
 REVERSED_STRAIGHT_THROUGH = _hazard("reversed-straight-through",
-    "`q + (z - q).detach()`: the value of `z`, which was to be that of the quantized",
+    "`q + (z - q).detach()`, the value of `z`; `z + (q - z)`, without its gradient",
     "`z + (q - z).detach()`", of_shapes=False)
+SUMMED_DERIVATIVES = _hazard("summed-derivatives",
+    "`autograd.grad` of a field of several columns, which adds their derivatives up",
+    "one `grad` for each column: `grad(v[:, 0].sum(), xy)`")
+UNLIKE_INVERSE = _hazard("unlike-inverse",
+    "an `istft` with another window or step than the `stft` of its spectrum",
+    "`window=window` in both directions", of_shapes=False)
+GRADIENT_LEFT_OUT = _hazard("gradient-left-out",
+    "a `backward` of a custom `Function` that never reads the gradient it is given",
+    "`grad_output * ...`", of_shapes=False)
 REVERSED_MINING = _hazard("reversed-mining",
     "a triplet loss of the nearest sample of a class and the farthest of others",
     "`max` of the distances within a class, `min` of the others", of_shapes=False)

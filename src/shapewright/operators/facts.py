@@ -170,6 +170,7 @@ MEANINGS = {
     "gives_values": "what an activation returns, in the words of `expects_input`",
     "gives_range": "the lowest and the highest number that an activation returns",
     "gives_logits": "a layer whose outputs are logits unless an activation follows",
+    "signs_at": "has targets of 1 and -1, at this place among its tensors",
     "is_elementwise_loss": "a loss of elements and targets that broadcast",
     "warns_of_shapes": "a loss in which torch warns of two shapes",
     "takes_only_tensors": "takes tensors only, not numbers",

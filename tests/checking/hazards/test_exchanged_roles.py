@@ -56,6 +56,28 @@ WRONG = {
         "reversed-straight-through",
         "`s + (hard - s).detach()`",
     ),
+    "rounded, nothing cut": (
+        "out = z + (torch.round(z) - z)" + TRAINED,
+        "reversed-straight-through",
+        "`(torch.round(z) - z).detach()`",
+    ),
+    "codes, nothing cut": (
+        "q = codebook(torch.cdist(z, codebook.weight).argmin(1))\n"
+        "out = (q - z) + z" + TRAINED,
+        "reversed-straight-through",
+        "`(q - z).detach()`",
+    ),
+    "a named step": (
+        "s = torch.sigmoid(z)\nstep = (s > 0.5).float() - s\nout = s + step" + TRAINED,
+        "reversed-straight-through",
+        "`step.detach()`",
+    ),
+    "a hard one-hot": (
+        "p = z.softmax(1)\nhard = F.one_hot(p.argmax(1), 4).float()\n"
+        "out = p + (hard - p)" + TRAINED,
+        "reversed-straight-through",
+        "`(hard - p).detach()`",
+    ),
     "fills": (
         DISTANCES + "p = d.masked_fill(~same, float('inf')).min(1).values\n"
         "n = d.masked_fill(same, float('-inf')).max(1).values\n"
@@ -88,6 +110,15 @@ RIGHT = {
     "out = z + (q - z).detach()" + TRAINED,
     "straight through, by hand": "h = (z > 0).float()\n"
     "out = h - z.detach() + z" + TRAINED,
+    "the plain one detached": "out = z + (z.round() - z.detach())" + TRAINED,
+    "a function of its own": "class Round(torch.autograd.Function):\n"
+    "    @staticmethod\n    def forward(ctx, x):\n        return x.round()\n"
+    "    @staticmethod\n    def backward(ctx, g):\n        return g\n\n"
+    "q = Round.apply(z)\nout = z + (q - z)" + TRAINED,
+    "no gradient": "with torch.no_grad():\n    y = z + (z.round() - z)\n"
+    "out = z" + TRAINED,
+    "a blend": "out = z + 0.5 * (torch.tanh(z) - z)" + TRAINED,
+    "a step to another": "out = z + (encoder(x.round()) - z)" + TRAINED,
     "a residual": "y = encoder(x)\nout = y + (z - y).detach()" + TRAINED,
     "of a computed value": "y = torch.tanh(z)\nout = y + (z - y).detach()" + TRAINED,
     "a hardest loss": DISTANCES

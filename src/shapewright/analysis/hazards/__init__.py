@@ -23,6 +23,7 @@ from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import clipped_objectives as clipped_objectives
 from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import custom_gradients as custom_gradients
 from shapewright.analysis.hazards import data_values as data_values
 from shapewright.analysis.hazards import distance_roots as distance_roots
 from shapewright.analysis.hazards import drawn_indices as drawn_indices
@@ -38,6 +39,7 @@ from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
 from shapewright.analysis.hazards import inclusive_products as inclusive_products
 from shapewright.analysis.hazards import integer_differences as integer_differences
+from shapewright.analysis.hazards import inverse_transforms as inverse_transforms
 from shapewright.analysis.hazards import language_targets as language_targets
 from shapewright.analysis.hazards import log_limits as log_limits
 from shapewright.analysis.hazards import logit_thresholds as logit_thresholds
@@ -74,6 +76,7 @@ from shapewright.analysis.hazards import (
 from shapewright.analysis.hazards import several_labels as several_labels
 from shapewright.analysis.hazards import single_scores as single_scores
 from shapewright.analysis.hazards import state_dicts as state_dicts
+from shapewright.analysis.hazards import summed_derivatives as summed_derivatives
 from shapewright.analysis.hazards import target_ranges as target_ranges
 from shapewright.analysis.hazards import target_values as target_values
 from shapewright.analysis.hazards import tied_weights as tied_weights

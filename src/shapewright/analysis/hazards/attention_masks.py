@@ -17,10 +17,11 @@ from shapewright.analysis.hazards.causal_masks import (
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.inverted_padding import find_inverted_padding
 from shapewright.analysis.hazards.missing_masks import find_missing_masks
-from shapewright.analysis.hazards.unread_masks import (
+from shapewright.analysis.hazards.padded_tokens import (
+    find_padded_tokens,
     find_unpassed_masks,
-    find_unread_masks,
 )
+from shapewright.analysis.hazards.unread_masks import find_unread_masks
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import find_softmax_dim
@@ -39,6 +40,7 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_missing_masks(scene)
     yield from find_unread_masks(scene)
     yield from find_unpassed_masks(scene)
+    yield from find_padded_tokens(scene)
     yield from find_hidden_queries(scene)
     yield from find_inverted_padding(scene)
     for call in scene.calls:

@@ -12,6 +12,7 @@ from shapewright.analysis.hazards.context import (
     RECURRENT,
     HazardContext,
 )
+from shapewright.analysis.hazards.masked_nans import find_masked_nans
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import LOG_OF_ZERO, NAN_IN_DATA, looks_for
@@ -49,6 +50,7 @@ MOST = 400
 @looks_for(NAN_IN_DATA)
 def find_nan_in_data(scene: HazardContext) -> Iterator[Finding]:
     """Find data that are not finite and reach a layer or a loss as they are."""
+    yield from find_masked_nans(scene)
     seen: set[object] = set()
     for tensor, values in scene.program.data_values.items():
         if not (values.nans or values.infinities):

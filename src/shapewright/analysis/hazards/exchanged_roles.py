@@ -8,7 +8,12 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import SUMS, find_base
+from shapewright.analysis.hazards.loss_terms import (
+    SUMS,
+    find_ancestors,
+    find_base,
+    is_of_function,
+)
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
     REVERSED_MINING,
@@ -40,6 +45,10 @@ def find_reversed_estimators(scene: HazardContext) -> Iterator[Finding]:
         if span is None or span in seen or len(call.op.inputs) != 2:
             continue
         parts = _split_estimator(scene, call)
+        step = _find_uncut_step(scene, call) if parts is None else None
+        if step is not None:
+            seen.add(span)
+            yield _report_uncut_step(scene, call, step)
         if parts is None or not _is_quantized(scene, *parts):
             continue
         seen.add(span)
@@ -52,6 +61,38 @@ def find_reversed_estimators(scene: HazardContext) -> Iterator[Finding]:
             f" sees quantized numbers, and the gradient does not reach {plain}",
             (_get_op(scene, parts[0]), "it is quantized here"),
         )
+
+
+def _find_uncut_step(scene: HazardContext, call: OperatorCall) -> int | None:
+    """Return which operand of `z + (q - z)` is the difference, where `q` is the
+    quantized `z` and nothing is detached, or None.
+    """
+    if call.name not in SUMS or not call.op.outputs[0].requires_grad:
+        return None
+    for at, plain in enumerate(call.op.inputs):
+        pair = _split_difference(scene.maker(call.op.inputs[1 - at]))
+        if pair is None or pair[1].tensor != plain.tensor or not plain.requires_grad:
+            continue
+        before = find_ancestors(scene, pair[0], FARTHEST).values()
+        is_told = not any(is_of_function(scene, f) for c in before for f in c.op.inputs)
+        if not is_told or is_of_function(scene, pair[0]):
+            continue
+        if _is_quantized(scene, pair[0], plain):
+            return 1 - at
+    return None
+
+
+def _report_uncut_step(scene: HazardContext, call: OperatorCall, at: int) -> Finding:
+    """Return the finding for an estimator that nothing detaches."""
+    step, plain = (scene.words(call.op)[which] for which in (at, 1 - at))
+    message = (
+        f"{step} is not detached: its gradient takes away that of {plain}, so none of"
+        f" what comes behind the choice reaches {plain}"
+    )
+    pair = _split_difference(scene.maker(call.op.inputs[at]))
+    choice = _get_op(scene, pair[0]) if pair is not None else None
+    place = (choice, "it is quantized here")
+    return scene.finding(REVERSED_STRAIGHT_THROUGH, call.op, message, place)
 
 
 def _get_op(scene: HazardContext, fact: Fact) -> Op | None:

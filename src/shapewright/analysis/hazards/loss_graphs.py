@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
+from shapewright.analysis.hazards.drawn_latents import find_drawn_latents
 from shapewright.analysis.hazards.loss_terms import (
     PRODUCTS,
     find_ancestors,
     find_base,
     find_terms,
+    is_of_function,
     iter_losses,
 )
 from shapewright.analysis.hazards.number_terms import find_number_terms
@@ -53,6 +55,7 @@ def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
     are numbers that were read.
     """
     yield from find_number_terms(scene)
+    yield from find_drawn_latents(scene)
     seen: set[int] = set()
     spans: set[Span | None] = set()
     for loss in iter_losses(scene):
@@ -92,6 +95,8 @@ def _find_flat_call(scene: HazardContext, fact: Fact) -> OperatorCall | None:
             return None
         if any(user.op.kind == "inplace" for user in scene.users.get(part.tensor, ())):
             return None  # what was written into it has a gradient
+        if is_of_function(scene, part):
+            return None  # its `backward` may pass anything
         if call.name in FLAT:
             flat = flat or call
             continue

@@ -161,3 +161,14 @@ def find_base(scene: HazardContext, fact: Fact, more: Collection[str] = ()) -> F
             break
         fact = call.op.inputs[0]
     return fact
+
+
+def is_of_function(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor got its graph from a `Function` of the program, whose
+    calls say nothing of its gradient.
+    """
+    maker = scene.maker(fact)
+    if maker is None or fact.is_leaf or not fact.requires_grad:
+        return False
+    outputs = {out.tensor: out.requires_grad for out in maker.op.outputs}
+    return outputs.get(fact.tensor) is False

@@ -41,7 +41,7 @@ def find_variances_as_scales(scene: HazardContext) -> Iterator[Finding]:
     """Find noise times `exp(v)`, or `v`, where a divergence takes `v` for a
     log-variance.
     """
-    variances = {part.log_variance: part for part in _iter_divergences(scene)}
+    variances = {part.log_variance: part for part in iter_divergences(scene)}
     for call in scene.calls:
         if call.name not in PRODUCTS | {"addcmul"} or call.op.span is None:
             continue
@@ -129,7 +129,7 @@ ROOTS = frozenset({"sqrt", "sqrt_"})
 def find_reversed_divergences(scene: HazardContext) -> Iterator[Finding]:
     """Find divergences from a standard normal distribution that a loss subtracts."""
     seen = set[object]()
-    for part in _iter_divergences(scene):
+    for part in iter_divergences(scene):
         call = part.exponential
         if part.factor >= 0 or call.op.span is None or call.op.span in seen:
             continue
@@ -147,7 +147,7 @@ def find_uniform_noise(scene: HazardContext) -> Iterator[Finding]:
     """Find numbers between 0 and 1 that are drawn where normal noise is meant: scaled
     by a deviation, or as the noise that a model learns to predict.
     """
-    variances = {part.log_variance: part for part in _iter_divergences(scene)}
+    variances = {part.log_variance: part for part in iter_divergences(scene)}
     for call in scene.calls:
         if call.op.span is None:
             continue
@@ -244,7 +244,7 @@ class _Divergence:
     factor: float
 
 
-def _iter_divergences(scene: HazardContext) -> Iterator[_Divergence]:
+def iter_divergences(scene: HazardContext) -> Iterator[_Divergence]:
     """Yield the divergences from a standard normal distribution in all losses.
 
     It is the sum of ``mu**2 + exp(v) - v - 1``, halved (Kingma and Welling, 2014,

@@ -19,6 +19,7 @@ from shapewright.findings.codes import PADDED_LAST_STEP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import iter_own_nodes
 from shapewright.record.ops import Fact, Op
 
 MOST = 400
@@ -142,15 +143,11 @@ def _find_read_padding(
         return
     history = read_history(scene, layer, time)
     rows, embedding = history.rows, history.embedding
-    if rows is None or history.padding is None or embedding is None:
-        return
-    arguments = dict(embedding.arguments)
-    declared = arguments.get("padding_idx", arguments.get("2"))
-    is_kept = history.unpacked is None and not history.names & TURNS
-    if type(declared) is not int or declared != rows.value or not is_kept:
-        return
     place = steps[0].op if steps else op
-    if place.span in seen:
+    if rows is None or history.padding is None or place.span in seen:
+        return
+    is_kept = history.unpacked is None and not history.names & TURNS
+    if not is_kept or not _is_padding_known(scene, history, rows, place):
         return
     seen.add(place.span)
     count = sum(length < max(rows.lengths) for length in rows.lengths)
@@ -163,8 +160,40 @@ def _find_read_padding(
     yield scene.finding(
         PADDED_LAST_STEP, place, message,
         (history.padding, "the shorter ones are filled up behind their end here"),
-        (embedding, f"id {declared} is declared as padding"),
+        (embedding, f"id {rows.value:g} is declared as padding"),
     )  # fmt: skip
+
+
+def _is_padding_known(
+    scene: HazardContext, history: _History, rows: PaddedRows, place: Op
+) -> bool:
+    """Return whether the program says which steps are padding: by the id that an
+    embedding declares, or by the lengths of what `pad_sequence` joined.
+    """
+    if history.embedding is not None:
+        arguments = dict(history.embedding.arguments)
+        declared = arguments.get("padding_idx", arguments.get("2"))
+        return type(declared) is int and declared == rows.value
+    padding, where = history.padding, scene.program.node(place.span)
+    if padding is None or where is None or not padding.name.endswith("pad_sequence"):
+        return False
+    text, node = where
+    if not isinstance(node, ast.Subscript):
+        return False
+    scope = text.around(node, ast.FunctionDef)
+    body = ast.walk(scope) if scope is not None else iter_own_nodes(text.tree)
+    return any(
+        isinstance(part, ast.Name)
+        and isinstance(part.ctx, ast.Store)
+        and _is_of_lengths(part.id)
+        for part in body
+    )
+
+
+def _is_of_lengths(name: str) -> bool:
+    """Return whether a name says that it holds lengths."""
+    words = name.lower().split("_")
+    return any(word in LENGTHS or word.endswith(("lengths", "lens")) for word in words)
 
 
 def _is_state_scored(scene: HazardContext, op: Op) -> bool:
@@ -192,10 +221,7 @@ def find_unread_lengths(text: SourceText, call: ast.Call) -> str:
         return ""
     read = {part.id for part in ast.walk(function) if isinstance(part, ast.Name)}
     for argument in function.args.args:
-        words = argument.arg.lower().split("_")
-        if argument.arg not in read and any(
-            word in LENGTHS or word.endswith(("lengths", "lens")) for word in words
-        ):
+        if argument.arg not in read and _is_of_lengths(argument.arg):
             return argument.arg
     return ""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from math import inf, prod
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.signed_targets import find_unsigned_targets
 from shapewright.analysis.hazards.value_makers import PASSING, find_value_maker
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import UNREACHABLE_TARGETS, looks_for
@@ -32,6 +33,7 @@ LEAST_SHARE = 0.1
 def find_unreachable_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of predictions that cannot come near many of their targets."""
     yield from _find_no_probabilities(scene)
+    yield from find_unsigned_targets(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in REGRESSIONS or len(call.op.inputs) != 2:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from shapewright.analysis.hazards.averaged_maps import find_averaged_maps
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.ignored_indices import find_unread_ignore_index
 from shapewright.analysis.hazards.padded_labels import find_padded_labels
@@ -72,6 +73,9 @@ class _Followed:
 def find_interpolated_labels(scene: HazardContext) -> Iterator[Finding]:
     """Find integer labels that are resized with a mode that averages them."""
     followed, seen = _Followed(), set[object]()
+    for finding in find_averaged_maps(scene):
+        seen.add(finding.span)
+        yield finding
     for call in scene.calls:
         op = call.op
         if call.name in RESIZING | POOLING and op.inputs:

@@ -1,5 +1,5 @@
 """Find masks that a function is given or makes and does not read, beside a call whose
-own parameter for a mask stays None; masks that a model of `transformers` lacks.
+own parameter for a mask stays None.
 """
 
 from __future__ import annotations
@@ -11,15 +11,8 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.findings.codes import MASK_AXIS
 from shapewright.findings.finding import Finding, Related
-from shapewright.program.source_text import Function, SourceText
-from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
-    collect_names,
-    get_called_name,
-    is_starred,
-    iter_assignments,
-)
+from shapewright.program.source_text import Function
+from shapewright.program.syntax_nodes import get_called_name, is_starred
 
 
 def find_unread_masks(scene: HazardContext) -> Iterator[Finding]:
@@ -54,84 +47,6 @@ def find_unread_masks(scene: HazardContext) -> Iterator[Finding]:
                     MASK_AXIS, "warning", message, text.span(call), related=(place,)
                 )
                 break
-
-
-def find_unpassed_masks(scene: HazardContext) -> Iterator[Finding]:
-    """Find `encoder(input_ids)` where the program has an `attention_mask`, with which
-    it may weigh the results, and passes it to no model.
-    """
-    calls = [call for call in scene.program.trace.calls if call.span is not None]
-    outer: dict[Span | None, str] = {}
-    for module_call in calls:
-        outer.setdefault(module_call.span, module_call.class_name)
-    models = {
-        span: name
-        for span, name in outer.items()
-        if ENCODERS.search(name) and not DECODERS.search(name)
-    }
-    for text in scene.program.own_texts():
-        words_of_all = {n.arg for n in text.nodes if isinstance(n, ast.keyword)}
-        if "transformers" not in text.text or MASK in words_of_all:
-            continue
-        own = {path.rpartition(".")[2] for path, _ in text.definitions()}
-        for call in text.nodes:
-            if not isinstance(call, ast.Call) or is_starred(call):
-                continue
-            name = models.get(text.span(call), "")
-            words = {word.arg for word in call.keywords}
-            if not name or name in own or len(call.args) > 1 or words & OTHER_INPUTS:
-                continue
-            mask = _find_mask_before(text, call)
-            if mask is None:
-                continue
-            message = (
-                f"`{mask.id}` is not given to the model, and `{name}` hides nothing"
-                f" without its `{MASK}`: padded places count in its attention"
-            )
-            place = Related(text.span(mask), f"`{mask.id}` is set here")
-            yield Finding(
-                MASK_AXIS, "warning", message, text.span(call), related=(place,)
-            )
-            return
-
-
-MASK = "attention_mask"
-ENCODERS = re.compile(
-    r"(bert|electra|mpnet|longformer|encoder|esm)\w*(Model$|For)", re.I
-)
-"""Models of transformers of which each place sees all others."""
-DECODERS = re.compile(r"Decoder|LMHead|CausalLM")
-OTHER_INPUTS = frozenset({MASK, "inputs_embeds"})
-
-
-def _find_mask_before(text: SourceText, call: ast.Call) -> ast.Name | None:
-    """Return the mask of padding that the scope of a call makes above it of the tokens
-    that the model is given: `attention_mask = input_ids != 0`.
-    """
-    scope = text.around(call, *FUNCTIONS) or text.tree
-    tokens = [*call.args, *(w.value for w in call.keywords if w.arg == "input_ids")]
-    if len(tokens) != 1 or not isinstance(tokens[0], ast.Name):
-        return None
-    masks: dict[str, ast.Name] = {}
-    for target, value in iter_assignments(scope, call.lineno):
-        if not isinstance(target, ast.Name) or not NAMES.fullmatch(target.id):
-            continue
-        if text.around(target, *FUNCTIONS) is not text.around(call, *FUNCTIONS):
-            continue
-        compares = any(
-            (isinstance(node, ast.Compare) and isinstance(node.ops[0], KEEPING))
-            or UNEQUAL.fullmatch(get_called_name(node)) is not None
-            for node in ast.walk(value)
-        )
-        reads = collect_names(value, ast.Load)
-        if compares and tokens[0].id in reads:
-            masks[target.id] = target
-    return next(iter(masks.values())) if len(masks) == 1 else None
-
-
-NAMES = re.compile(r"(attention|attn|padding|pad|input|token)?_?masks?")
-KEEPING = (ast.NotEq, ast.Gt)
-UNEQUAL = re.compile(r"ne|not_equal|gt")
 
 
 HIDING = re.compile(r"masked_fill|key_padding_mask=|attn_mask=|-inf|-1e\d|finfo")

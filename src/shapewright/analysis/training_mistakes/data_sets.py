@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.masked_items import find_masked_items
 from shapewright.analysis.training_mistakes.unused_parts import find_unused_parts
 from shapewright.findings.codes import (
     ITEM_WRITTEN,
@@ -71,17 +72,25 @@ def _is_of_repeated_indices(scene: RehearsalContext, class_name: str) -> bool:
 @looks_for(ITEM_WRITTEN)
 def find_written_items(scene: RehearsalContext) -> Iterator[Finding]:
     """Find data sets that change in place what they store and return."""
+    seen: set[Span | None] = set()
     for met in scene.observations("item-written"):
         text = scene.program.text(met.place[0])
         nodes = text.near(met.place[1]) if text is not None else ()
         if text is None or any(_is_done_once(text, node) for node in nodes):
             continue
-        yield build_finding(
-            ITEM_WRITTEN,
-            "this changes the stored data itself: an item that is read again, in the"
-            " next epoch, is changed once more",
-            scene.span(met.place),
-        )
+        seen.add(scene.span(met.place))
+        yield build_finding(ITEM_WRITTEN, ONCE_MORE, scene.span(met.place))
+    for text, write, taken in find_masked_items(scene):
+        place = (text.span(taken), "this is a view of what is stored")
+        is_met = any(span is not None and span.line == write.lineno for span in seen)
+        if not is_met and not _is_done_once(text, write):
+            yield build_finding(ITEM_WRITTEN, ONCE_MORE, text.span(write), place)
+
+
+ONCE_MORE = (
+    "this changes the stored data itself: an item that is read again, in the"
+    " next epoch, is changed once more"
+)
 
 
 def _is_done_once(text: SourceText, node: ast.AST) -> bool:

@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.own_categories import find_own_categories
 from shapewright.findings.codes import FITTED_ANEW, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
@@ -54,6 +55,7 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
                 )
         yield from _find_refitting_functions(text)
         yield from _find_own_columns(text)
+        yield from find_own_categories(text)
 
 
 def _find_own_columns(text: SourceText) -> Iterator[Finding]:

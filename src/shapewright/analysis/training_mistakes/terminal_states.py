@@ -135,12 +135,7 @@ def _find_unread_flag(text: SourceText, nodes: list[ast.AST]) -> ast.Name | None
     """Return the flag of ended episodes that a body unpacks or computes for a batch,
     and does not read but to print it.
     """
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    read = {
-        name.id
-        for name in names
-        if isinstance(name.ctx, ast.Load) and not _is_printed(text, name)
-    }
+    read = _collect_read(text, nodes)
     is_script = text.tree in nodes
     for node in nodes:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -162,6 +157,37 @@ def _find_unread_flag(text: SourceText, nodes: list[ast.AST]) -> ast.Name | None
             if ENDED.fullmatch(name) and not (is_script and _is_read(text, name)):
                 return item
     return None
+
+
+def _collect_read(text: SourceText, nodes: list[ast.AST]) -> set[str]:
+    """Return the names that a body reads, but to print them or to give them again as
+    tensors: `done = torch.tensor(done)`.
+    """
+    loads = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and not _is_printed(text, node)
+    ]
+    again = {name: _find_own_target(text, name) for name in loads}
+    return {name.id for name in loads if again[name] != name.id}
+
+
+def _find_own_target(text: SourceText, name: ast.Name) -> str:
+    """Return the name that an assignment gives to what is computed of a name, or an
+    empty string: `b` of `a, b = f(x), g(b)`.
+    """
+    statement = text.statement_of(name)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return ""
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for part, item in zip(target.elts, value.elts, strict=False):
+            if name in ast.walk(item):
+                target = part
+                break
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 OF_BATCHES = re.compile(r"(s|ed|batch|_b)$")
@@ -192,6 +218,7 @@ def _is_read(text: SourceText, name: str) -> bool:
         and node.id == name
         and isinstance(node.ctx, ast.Load)
         and not _is_printed(text, node)
+        and _find_own_target(text, node) != name
         for node in text.nodes
     )
 

@@ -16,6 +16,10 @@ FACTS = {
         multilabel_margin_loss multilabel_soft_margin_loss
     """,
     "pulls_together": "mse_loss l1_loss smooth_l1_loss",
+    "signs_at": {
+        "cosine_embedding_loss": 2, "margin_ranking_loss": 2,
+        "hinge_embedding_loss": 1, "soft_margin_loss": 1,
+    },
     "is_elementwise_loss": """
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits kl_div poisson_nll_loss

@@ -5,9 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.masked_items import (
+    get_written_name,
+    iter_taken,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
+from shapewright.program.syntax_nodes import get_own_attribute
 
 
 def suggest_other_way(
@@ -50,6 +61,23 @@ def suggest_written_parameter(
 OPERATIONS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
+def _suggest_cloned_item(text: SourceText, statement: ast.stmt) -> Iterator[Fix]:
+    """Suggest `x = self.data[i].clone()` where a part of `x` is written, `.copy()` of
+    an array.
+    """
+    function = text.around(statement, ast.FunctionDef)
+    name = get_written_name(statement)
+    for known, taken in iter_taken(function) if function is not None else ():
+        if known == name:
+            makers = find_defining(text, get_own_attribute(taken.value))
+            is_array = any(
+                isinstance(maker, ast.Call)
+                and text.written(maker.func).startswith("np.")
+                for maker in makers
+            )
+            yield append_method(text, taken, ".copy()" if is_array else ".clone()")
+
+
 def suggest_new_item(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -58,6 +86,8 @@ def suggest_new_item(
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     if not isinstance(statement, ast.AugAssign):
+        if isinstance(statement, ast.stmt):
+            yield from _suggest_cloned_item(text, statement)
         return
     sign = OPERATIONS.get(type(statement.op))
     if sign is None or not isinstance(statement.target, ast.Name):
@@ -67,3 +97,11 @@ def suggest_new_item(
         value = f"({value})"
     new = f"{name} = {name} {sign} {value}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(statement), new),))
+
+
+def suggest_cloned_output(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `output.detach().clone()` for what a hook keeps."""
+    if isinstance(node, ast.Call) and "writes into it afterwards" in finding.message:
+        yield append_method(text, node, ".clone()")

@@ -10,6 +10,11 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.hazards.custom_gradients import (
+    get_incoming_gradient,
+    list_returned,
+)
 from shapewright.analysis.hazards.exchanged_roles import get_estimator
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.argument_names import (
@@ -183,6 +188,88 @@ def suggest_straight_through(
     quantized, plain = (text.written(part) for part in pair)
     new = f"{plain} + ({quantized} - {plain}).detach()"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_chain_rule(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `grad_output * s` for each `s` that a `backward` returns."""
+    backward = text.around(node, ast.FunctionDef)
+    if backward is None:
+        return
+    name = get_incoming_gradient(backward)
+    edits: list[Edit] = []
+    for value in list_returned(backward):
+        written = text.written(value)
+        is_factor = isinstance(value, ast.Name | ast.Call | ast.Subscript)
+        is_product = isinstance(value, ast.BinOp) and isinstance(
+            value.op, ast.Mult | ast.Div
+        )
+        new = written if is_factor or is_product else f"({written})"
+        edits.append(Edit(text.span(value), f"{name} * {new}"))
+    if name and edits:
+        shown = " and ".join(f"`{join_lines(edit.text)}`" for edit in edits)
+        yield Fix("fits", shown, tuple(edits))
+
+
+def suggest_own_derivatives(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the sum of the derivative of each column for `g[:, 0] + g[:, 1]`."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 1:
+        target = target.elts[0]
+    if not isinstance(target, ast.Name) or not isinstance(node, ast.Call):
+        return
+    scope = text.around(node, ast.FunctionDef) or text.tree
+    reads = [
+        part
+        for part in (ast.walk(scope) if scope is not None else ())
+        if isinstance(part, ast.Name)
+        and part.id == target.id
+        and isinstance(part.ctx, ast.Load)
+    ]
+    sums = [text.around(read, ast.BinOp) for read in reads]
+    total = max((s for s in sums if s is not None), key=_count_terms, default=None)
+    terms = _list_terms(total) if total is not None else []
+    columns = [_get_column(term, target.id) for term in terms]
+    is_whole = len(reads) == len(columns) > 1
+    if total is None or sorted(columns) != [*range(len(columns))] or not is_whole:
+        return
+    field, points = node.args[0], node.args[1]
+    if isinstance(field, ast.Call) and get_called_name(field) == "sum":
+        field = get_receiver(field) or field
+    grad, name = text.written(node.func), text.written(field)
+    new = (
+        f"sum({grad}({name}[:, i].sum(), {text.written(points)}, create_graph=True)"
+        f"[0][:, i] for i in range({len(columns)}))"
+    )
+    if statement is not None:
+        edits = (cut_lines(text, statement), Edit(text.span(total), new))
+        yield Fix("fits", f"`{join_lines(new)}`", edits)
+
+
+def _list_terms(node: ast.expr) -> list[ast.expr]:
+    """Return what a chain of `+` adds up."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [*_list_terms(node.left), *_list_terms(node.right)]
+    return [node]
+
+
+def _count_terms(node: ast.expr) -> int:
+    return len(_list_terms(node))
+
+
+def _get_column(node: ast.expr, name: str) -> int:
+    """Return the column that `g[:, 1]` takes of a name, or -1."""
+    items = node.slice if isinstance(node, ast.Subscript) else None
+    if not isinstance(node, ast.Subscript) or not isinstance(items, ast.Tuple):
+        return -1
+    is_own = isinstance(node.value, ast.Name) and node.value.id == name
+    last = items.elts[-1]
+    number = last.value if isinstance(last, ast.Constant) else None
+    return number if is_own and isinstance(number, int) else -1
 
 
 EXTREMES = {"min": "max", "max": "min", "amin": "amax", "amax": "amin"}

@@ -368,10 +368,48 @@ def suggest_cloned_targets(
 def suggest_unshifted_labels(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `ids[:-1]` for `ids[1:]`, the labels of a model that shifts them."""
-    if isinstance(node, ast.Subscript):
-        new = f"{text.written(node.value)}[:-1]"
-        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+    """Suggest `ids[:-1]` for `ids[1:]`, the labels of a model that shifts them; all of
+    `ids` for both `ids[:, :-1]` and `ids[:, 1:]`, and without `roll`.
+    """
+    if isinstance(node, ast.Call) and get_called_name(node) == "roll":
+        owner = get_receiver(node)
+        is_function = isinstance(owner, ast.Name) and owner.id == "torch"
+        source = node.args[0] if is_function and node.args else owner
+        if source is not None:
+            new = text.written(source)
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    if not isinstance(node, ast.Subscript):
+        return
+    if isinstance(node.slice, ast.Tuple):
+        yield from _suggest_all_tokens(text, node, node.slice)
+        return
+    new = f"{text.written(node.value)}[:-1]"
+    yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _suggest_all_tokens(
+    text: SourceText, labels: ast.Subscript, items: ast.Tuple
+) -> Iterator[Fix]:
+    """Suggest all tokens for the inputs and for the labels: `ids` for `ids[:, :-1]`
+    and for `ids[:, 1:]`.
+    """
+    owner, last = text.written(labels.value), items.elts[-1]
+    before = [text.written(item) for item in items.elts[:-1]]
+    is_plain = isinstance(labels.value, ast.Name) and text.written(last) == "1:"
+    if not is_plain or any(item != ":" for item in before):
+        return
+    scope = text.around(labels, *FUNCTIONS) or text.tree
+    inputs = [
+        part
+        for part in (ast.walk(scope) if scope is not None else ())
+        if isinstance(part, ast.Subscript)
+        and text.written(part.value) == owner
+        and isinstance(part.slice, ast.Tuple)
+        and [text.written(item) for item in part.slice.elts] == [*before, ":-1"]
+    ]
+    if len(inputs) == 1:
+        edits = tuple(Edit(text.span(part), owner) for part in (inputs[0], labels))
+        yield Fix("fits", f"`{owner}` for the tokens and for the labels", edits)
 
 
 def suggest_class_name(

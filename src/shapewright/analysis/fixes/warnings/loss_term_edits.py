@@ -131,6 +131,27 @@ def suggest_detached_operand(
             yield append_method(text, side, ".detach()")
 
 
+def suggest_tracked_draw(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `q.rsample()` for `q.sample()`, and noise that is scaled and added for
+    `torch.normal(mu, std)`.
+    """
+    if "draws without a graph" not in finding.message or not isinstance(node, ast.Call):
+        return
+    name, written = text.written(node.func), text.written(node)
+    if name.endswith(".sample"):
+        new = f"{name[: -len('sample')]}rsample{written[len(name) :]}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+    elif len(node.args) == 2 and not node.keywords:
+        mean, scale = (text.written(part) for part in node.args)
+        inner = scale if isinstance(node.args[1], ast.Name | ast.Call) else f"({scale})"
+        new = f"{mean} + {inner} * torch.randn_like({mean})"
+        is_part = isinstance(text.parent(node), ast.BinOp | ast.Attribute)
+        edit = Edit(text.span(node), f"({new})" if is_part else new)
+        yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
 def suggest_two_letters(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

@@ -41,9 +41,18 @@ def suggest_last_of_each(
     counts += _list_counts(program, finding, text, node, 1 if first else 0)
     for lengths in counts:
         rows = f"torch.arange({owner}.size({0 if first else 1}))"
+        values = find_defining(text, lengths)
+        if values and all(_is_list(value) for value in values):
+            lengths = f"torch.tensor({lengths})"
         steps = f"{lengths} - 1"
         new = f"{owner}[{rows}, {steps}]" if first else f"{owner}[{steps}, {rows}]"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _is_list(value: ast.expr) -> bool:
+    """Return whether an expression makes a list."""
+    is_call = get_called_name(value) in ("list", "sorted", "tolist")
+    return isinstance(value, ast.List | ast.ListComp) or is_call
 
 
 def _list_counts(

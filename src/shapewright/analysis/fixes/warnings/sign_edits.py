@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.signed_targets import TARGETS
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText, join_lines
@@ -261,3 +263,20 @@ def suggest_probabilities(
     if edits and len(edits) == len(calls):
         shown = f"{text.written(calls[0].args[at])}.sigmoid()"
         yield Fix("fits", f"`{join_lines(shown)}`", tuple(edits))
+
+
+def suggest_signed_target(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `2 * same - 1` for targets of 0 and 1 that are to be -1 and 1."""
+    op = program.op_at(finding.span, finding.module)
+    at = TARGETS.get(op.name.rpartition(".")[2]) if op is not None else None
+    if op is None or at is None or "takes 1 and -1" not in finding.message:
+        return
+    place = find_tensor_expressions(program, op)[at]
+    if place is not None:
+        written = text.written(place[0])
+        simple = isinstance(place[0], ast.Name | ast.Attribute | ast.Subscript)
+        simple |= isinstance(place[0], ast.Call)
+        new = f"2 * {written} - 1" if simple else f"2 * ({written}) - 1"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))

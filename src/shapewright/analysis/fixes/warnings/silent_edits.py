@@ -8,9 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.inverse_transforms import find_setting
 from shapewright.analysis.hazards.tied_weights import find_copied_pair
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name, iter_assignments
@@ -158,3 +161,50 @@ def suggest_carried_state(
             edits.append(Edit(text.span(last), f"{text.written(last)}, {state}"))
         shown = f"`{text.written(names.elts[0])}, {state} = {written}(..., {state})`"
         yield Fix("fits", shown, tuple(edits))
+
+
+def suggest_same_settings(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the settings of `stft` for the `istft` that inverts it."""
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    if place is None or not isinstance(node, ast.Call):
+        return
+    edits: list[Edit] = []
+    shown: list[str] = []
+    added: list[str] = []
+    for name in ("hop_length", "win_length", "window"):
+        forward, back = find_setting(place[1], name), find_setting(node, name)
+        new = place[0].written(forward) if forward is not None else "None"
+        if back is not None and text.written(back) != new:
+            edits.append(Edit(text.span(back), new))
+            shown.append(f"{name}={new}")
+        elif back is None and forward is not None:
+            added.append(f"{name}={new}")
+    if added:
+        edits += with_keyword(text, node, ", ".join(added)).edits
+    if edits:
+        message = ", ".join(join_lines(part) for part in [*shown, *added])
+        yield Fix("fits", f"`{message}`", tuple(edits))
+
+
+def suggest_masked_diagonal(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `sim.masked_fill(torch.eye(n, ...), float("-inf"))` for similarities of a
+    batch with itself.
+    """
+    op = program.op_at(finding.span, finding.module)
+    place = find_tensor_expressions(program, op)[0] if op is not None else None
+    value = place[0] if place is not None else None
+    matrix = value
+    while isinstance(matrix, ast.BinOp):
+        matrix = matrix.left  # of `z @ z.T / t`
+    if value is None or not isinstance(matrix, ast.Name):
+        return
+    product = program.op_at(finding.related[0].span) if finding.related else None
+    is_distance = product is not None and product.name.rpartition(".")[2] == "cdist"
+    sign = "" if is_distance and "finds it first" in finding.message else "-"
+    name = matrix.id
+    mask = f"torch.eye(len({name}), dtype=torch.bool, device={name}.device)"
+    yield append_method(text, value, f'.masked_fill({mask}, float("{sign}inf"))')

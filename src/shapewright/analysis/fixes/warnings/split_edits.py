@@ -7,9 +7,13 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.own_categories import (
+    find_numbering_of_training,
+    read_numberings,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 LISTS = frozenset({"sorted", "list", "listdir", "glob", "rglob", "walk"})
@@ -112,6 +116,40 @@ def suggest_training_columns(
     target = holder.targets[0] if isinstance(holder, ast.Assign) else None
     if not isinstance(target, ast.Name) or not isinstance(node, ast.Call):
         return
+    if "has a column for each value" not in finding.message:
+        return
     new = f".reindex(columns={target.id}.columns, fill_value=0)"
     shown = f"`{text.line_of(node)}{new}`"
     yield Fix("fits", shown, (Edit(text.span(node).end, new),))
+
+
+def suggest_training_categories(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `pd.Categorical(test[c], categories=train[c].cat.categories)` for
+    `test[c].astype("category")`.
+    """
+    known = read_numberings(text)
+    tested = next((other for other in known if other.call is node), None)
+    if tested is None or tested.way != "astype":
+        return
+    trained = find_numbering_of_training(text, known, tested)
+    statement = text.statement_of(trained.call) if trained is not None else None
+    if trained is None or not isinstance(statement, ast.Assign):
+        return
+    table = text.written(trained.data)
+    is_kept = statement.value is trained.call
+    if text.written(statement.targets[0]) == table and not is_kept:
+        return  # its codes are in the place of its values then
+    categories = table if is_kept else text.written(trained.call)
+    name = text.written(tested.data)
+    new = f"pd.Categorical({name}, categories={categories}.cat.categories)"
+    outer = text.parent(text.parent(node))
+    is_chain = isinstance(outer, ast.Attribute) and outer.attr == "codes"
+    place: ast.expr = tested.call
+    if is_chain and isinstance(outer, ast.Attribute):
+        place, new = outer, f"{new}.codes"
+        values = text.parent(outer)
+        if isinstance(values, ast.Attribute) and values.attr == "values":
+            place = values
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place), new),))

@@ -75,6 +75,7 @@ from shapewright.analysis.fixes.warnings.sign_edits import (
 from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
 from shapewright.analysis.fixes.warnings.split_edits import (
     suggest_shuffled_data,
+    suggest_training_categories,
     suggest_training_columns,
 )
 from shapewright.analysis.fixes.warnings.step_edits import (
@@ -201,7 +202,9 @@ def combine(*ways: Suggest) -> Suggest:
 TRAINING_WAYS: dict[str, Suggest] = {
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
     DEVIATION_SHIFTED: suggest_scaled_deviation,
-    FITTED_ANEW: combine(suggest_fitted_scaler, suggest_training_columns),
+    FITTED_ANEW: combine(
+        suggest_training_categories, suggest_fitted_scaler, suggest_training_columns
+    ),
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
     NO_GRADIENT: combine(

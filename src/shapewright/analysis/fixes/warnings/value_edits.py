@@ -79,8 +79,18 @@ def suggest_limit_inside(
 def suggest_filled_cells(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `table.fillna(table.mean())` where columns of a table become a tensor."""
+    """Suggest `table.fillna(table.mean())` where a table becomes a tensor, and
+    `torch.nan_to_num(y)` for targets that a mask leaves out.
+    """
     op = program.op_at(finding.span, finding.module)
+    if op is not None and "0 times NaN" in finding.message:
+        name = finding.message.split("`")[1]
+        for place in find_tensor_expressions(program, op):
+            if place is not None and text.line_of(place[0]) == name:
+                new = f"torch.nan_to_num({text.written(place[0])})"
+                edit = Edit(text.span(place[0]), new)
+                yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+        return
     if op is None or not op.outputs or op.outputs[0].ndim != 2:
         return
     for part in ast.walk(node):

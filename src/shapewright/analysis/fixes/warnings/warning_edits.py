@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_squeezed_dim,
     suggest_transpose,
 )
+from shapewright.analysis.fixes.warnings.copy_edits import suggest_cloned_output
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_flip_of_result,
     suggest_inverse_permutation,
@@ -35,9 +36,11 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
 from shapewright.analysis.fixes.warnings.float_mask_edits import suggest_mask_of_truths
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_assigned_weight,
+    suggest_chain_rule,
     suggest_descending,
     suggest_exclusive_product,
     suggest_hardest,
+    suggest_own_derivatives,
     suggest_straight_through,
 )
 from shapewright.analysis.fixes.warnings.label_edits import (
@@ -68,6 +71,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_signed_operands,
     suggest_subtracted_entropy,
     suggest_sum,
+    suggest_tracked_draw,
     suggest_truths,
     suggest_two_letters,
     suggest_unreduced_loss,
@@ -86,14 +90,17 @@ from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_negative,
     suggest_normal_noise,
     suggest_probabilities,
+    suggest_signed_target,
     suggest_values_of_actions,
 )
 from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_added_tensor,
     suggest_carried_state,
     suggest_loss_of_each_class,
+    suggest_masked_diagonal,
     suggest_old_order,
     suggest_rows_for_samples,
+    suggest_same_settings,
     suggest_tied_weight,
 )
 from shapewright.analysis.fixes.warnings.tensor_edits import (
@@ -150,6 +157,7 @@ from shapewright.findings.codes import (
     FLOAT_MASK,
     FOCAL_ON_MEAN,
     GRAD_OF_RESULT,
+    GRADIENT_LEFT_OUT,
     IGNORED_LABELS_COUNTED,
     INCLUSIVE_TRANSMITTANCE,
     INDEX_AS_VALUE,
@@ -194,16 +202,20 @@ from shapewright.findings.codes import (
     REVERSED_POLICY,
     REVERSED_STRAIGHT_THROUGH,
     ROOT_OF_ZERO,
+    SAME_TENSOR_KEPT,
     SCALED_LABELS,
+    SELF_AS_CANDIDATE,
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
     SHIFTED_TWICE,
     SINGLE_CLASS,
     SOFTMAX_OVER_GROUPS,
     STATE_DROPPED,
+    SUMMED_DERIVATIVES,
     TEACHER_WITH_GRAPH,
     TERM_WITHOUT_GRAPH,
     UNIFORM_NOISE,
+    UNLIKE_INVERSE,
     UNMATCHED_STATE_DICT,
     UNREACHABLE_TARGETS,
     UNRELATED_NOISE,
@@ -265,7 +277,9 @@ WAYS: dict[str, Suggest] = {
     RESULT_DROPPED: suggest_assigned_result,
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
-    TERM_WITHOUT_GRAPH: combine(suggest_added_tensor, suggest_scores_for_rounded),
+    TERM_WITHOUT_GRAPH: combine(
+        suggest_tracked_draw, suggest_added_tensor, suggest_scores_for_rounded
+    ),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
     DRAWN_INDEX: suggest_rows,
@@ -283,6 +297,8 @@ WAYS: dict[str, Suggest] = {
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
     INDEX_AS_VALUE: suggest_values_of_actions,
+    SELF_AS_CANDIDATE: suggest_masked_diagonal,
+    SAME_TENSOR_KEPT: suggest_cloned_output,
     SCALED_LABELS: suggest_whole_labels,
     MINIMIZED_OVERLAP: suggest_lost_overlap,
     ADVERSARIAL_LABELS: suggest_label_of_side,
@@ -311,8 +327,13 @@ WAYS: dict[str, Suggest] = {
     UNSHIFTED_TARGET: suggest_shifted_items,
     SINGLE_CLASS: suggest_sign,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
-    REVERSED_STRAIGHT_THROUGH: suggest_straight_through,
+    REVERSED_STRAIGHT_THROUGH: combine(
+        suggest_straight_through, suggest_detached_operand
+    ),
     PERMUTED_TWICE: suggest_inverse_permutation,
+    SUMMED_DERIVATIVES: suggest_own_derivatives,
+    UNLIKE_INVERSE: suggest_same_settings,
+    GRADIENT_LEFT_OUT: suggest_chain_rule,
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     EQUAL_SAMPLES: suggest_active_dropout,
@@ -320,7 +341,7 @@ WAYS: dict[str, Suggest] = {
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
-    UNREACHABLE_TARGETS: suggest_without_activation,
+    UNREACHABLE_TARGETS: combine(suggest_signed_target, suggest_without_activation),
     INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
     PARAMETRIZED_WRITE: suggest_assigned_weight,
     ASCENDING_RISK_SET: suggest_descending,
