@@ -100,3 +100,54 @@ def test_labels_that_the_loss_gets_one_lower_are_in_range(tmp_path: Path) -> Non
     text = program.replace("cross_entropy(scores, b)", "cross_entropy(scores, b - 1)")
     findings = rehearsed(tmp_path, text).findings
     assert not [f for f in findings if f.code in ("drawn-index", "index-out-of-range")]
+
+
+WORDS = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding({rows}, 8)
+        self.lstm = nn.LSTM(8, 16, batch_first=True)
+        self.head = nn.Linear(16, {outputs})
+
+    def forward(self, ids):
+        out, (h, c) = self.lstm(self.embedding(ids))
+        return self.head({read})
+
+
+ids = torch.from_numpy(np.random.randint(0, 100, (64, 7)))
+y = torch.{labels}
+net, criterion = Net(), nn.{loss}()
+for a, b in DataLoader(TensorDataset(ids, y), batch_size=16):
+    criterion(net(a), b).backward()
+"""
+OF_WORDS = {
+    "rows": "100", "outputs": "3", "read": "h[-1]", "loss": "CrossEntropyLoss",
+    "labels": "randint(0, 3, (64,))",
+}  # fmt: skip
+REGRESSION = {"outputs": "1", "loss": "MSELoss", "labels": "randn(64)"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "fix"),
+    [
+        ({"rows": "80"}, "`nn.Embedding(100, 8)`"),
+        ({"labels": "randint(0, 90, (64,))"}, "`nn.Linear(16, 90)`"),
+        ({"read": "out"}, "`out[:, -1]`"),
+        ({"read": "h"}, "`h[-1]` for `h`"),
+        (REGRESSION | {"read": "h"}, "`h[-1]` for `h` and `net(a).squeeze(-1)`"),
+        (REGRESSION | {"read": "out"}, "`out[:, -1]` and `net(a).squeeze(-1)`"),
+    ],
+)
+def test_rows_outputs_and_the_last_step_of_a_text(
+    parts: dict[str, str], fix: str, tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, WORDS.format(**OF_WORDS | parts)).findings
+    finding = next(f for f in findings if f.severity != "note")
+    assert [fix.message for fix in finding.fixes if fix.checked][:1] == [fix]

@@ -15,9 +15,11 @@ MOST_MORE = 8
 """Classes that a model may lack; a label beyond them stands for no class."""
 
 
-def find_refused_label(program: Program, failure: Failure) -> tuple[int, int] | None:
+def find_refused_label(
+    program: Program, failure: Failure, most: int = MOST_MORE
+) -> tuple[int, int] | None:
     """Return the label that a loss refuses, and the number of classes it has; None if
-    no class can be meant: of negative labels, and of those far beyond the classes.
+    no class can be meant: of negative labels, and of those `most` beyond the classes.
     """
     op, unmet = program.trace.ops[failure.op], failure.unmet
     if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
@@ -31,4 +33,4 @@ def find_refused_label(program: Program, failure: Failure) -> tuple[int, int] | 
     if label is None or not shape:
         return None
     classes = shape[1 if len(shape) > 1 else 0]
-    return (label, classes) if classes <= label < classes + MOST_MORE else None
+    return (label, classes) if classes <= label < classes + most else None

@@ -37,6 +37,7 @@ from shapewright.analysis.fixes.class_counts import (
 )
 from shapewright.analysis.fixes.class_ranges import (
     suggest_drawn_classes,
+    suggest_drawn_rows,
     suggest_more_classes,
 )
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
@@ -62,6 +63,7 @@ from shapewright.analysis.fixes.joined_dims import (
 from shapewright.analysis.fixes.kept_dims import suggest_kept_size
 from shapewright.analysis.fixes.last_states import (
     suggest_both_directions,
+    suggest_last_of_steps,
     suggest_last_state,
 )
 from shapewright.analysis.fixes.log_probabilities import (
@@ -281,6 +283,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("directions", 1.5, second)
     last = suggest_last_state(program, failure)
     yield from iter_options("last-state", 0.8, last)
+    steps = suggest_last_of_steps(program, failure)
+    yield from iter_options("last-state", 0.85, steps)
     both = suggest_both_directions(program, failure)
     yield from iter_options("last-state", 0.8, both)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
@@ -380,7 +384,9 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     shifted = suggest_labels_from_0(program, failure)
     yield from iter_options("labels", 0.95, shifted)
     drawn = suggest_drawn_classes(program, failure)
-    yield from iter_options("labels", 0.97, drawn)
+    yield from iter_options("drawn", 0.97, drawn)
+    rows = suggest_drawn_rows(program, failure)
+    yield from iter_options("drawn", 1.9, rows)
     larger = suggest_more_classes(program, failure)
     yield from iter_options("labels", 4.1, larger)
     pictures = suggest_picture_mode(program, failure)

@@ -28,6 +28,7 @@ from shapewright.analysis.refused_labels import (
     MOST_MORE,
     find_refused_label,
 )
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
@@ -42,6 +43,10 @@ from shapewright.record.ops import Op
 
 LABELS = re.compile(r"^y|^t$|label|target|class|digit|categor|^gt|truth|star|rating")
 """How what a loss is to predict is called."""
+MOST_DRAWN = 100_000
+"""Classes that labels may be drawn of."""
+IDS = re.compile(r"^x$|id|token|word|input|index|indices|user|item|seq|text|data")
+"""How what an embedding looks up is called."""
 DRAWS = ("randint", "integers")
 
 
@@ -61,10 +66,28 @@ def suggest_drawn_classes(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `labels - 1` where labels are drawn from 1 to the number of classes, and
     as many outputs as there are classes where they are drawn of more.
     """
-    refused = find_refused_label(program, failure)
+    refused = find_refused_label(program, failure, MOST_DRAWN)
     if refused is not None:
         op = program.trace.ops[failure.op]
         yield from _suggest_by_draw(program, op, *refused)
+
+
+def suggest_drawn_rows(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest as many rows of an embedding as its ids are drawn of."""
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    layer = program.layer(op)
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
+        return
+    has, needs = unmet.has, unmet.needs
+    if type(has) is not int or type(needs) is not int or not op.inputs:
+        return
+    if op.name.rpartition(".")[2] != "embedding":
+        return
+    for at in range(2):
+        drawn = _find_drawn_labels(program, op, at, IDS)
+        if drawn is not None and drawn.low == 0 and drawn.high > has >= needs:
+            yield from change_layer_size(program, layer.path, needs, drawn.high, "")
+            return
 
 
 def suggest_rows(
@@ -162,11 +185,16 @@ def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[
     yield Fix("fits", shown, (Edit(text.span(call).end, shift),))
 
 
-def _find_drawn_labels(program: Program, op: Op) -> _DrawnLabels | None:
-    """Return the call that draws the labels of a loss: what torch made them with, or
-    the only call of the program that draws whole numbers for a name of labels.
+def _find_drawn_labels(
+    program: Program, op: Op, at: int = 1, names: re.Pattern[str] = LABELS
+) -> _DrawnLabels | None:
+    """Return the call that draws the labels of a loss, or the ids of an embedding: what
+    torch made them with, or the only call of the program that draws whole numbers for a
+    name of them.
     """
-    for maker in iter_first_makers(program, op.inputs[1]):
+    for maker in (
+        iter_first_makers(program, op.inputs[at]) if at < len(op.inputs) else ()
+    ):
         drawn = _read_modulus(program, maker)
         if drawn is not None:
             return drawn
@@ -178,7 +206,7 @@ def _find_drawn_labels(program: Program, op: Op) -> _DrawnLabels | None:
         for text in program.own_texts()
         for node in text.nodes
         if isinstance(node, ast.Call) and get_called_name(node) in DRAWS
-        if LABELS.search(_get_assigned_name(text, node).lower())
+        if names.search(_get_assigned_name(text, node).lower())
     ]
     return _read_draw(*draws[0]) if len(draws) == 1 else None
 

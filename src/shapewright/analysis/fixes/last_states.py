@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
     HIDDEN_STATE_SHAPE,
@@ -14,7 +16,7 @@ from shapewright.findings.codes import (
     NORMALIZED_SHAPE,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
@@ -42,20 +44,93 @@ def suggest_last_state(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     of_loss = failure.unmet is not None and failure.unmet.code in OF_LOSSES
     layer = _find_layers(program, program.trace.ops[failure.op], 0 if of_loss else 1)
-    node = program.node(layer.span) if layer is not None else None
-    if node is None:
+    state = _find_results(program, layer, 1) if layer is not None else None
+    if state is not None:
+        yield from _write_last(*state)
+
+
+def suggest_last_of_steps(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `out[:, -1]` for the outputs of all steps, where a loss has one label for
+    each sample.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code not in OF_LOSSES or len(op.inputs) < 2:
         return
-    text, call = node
-    statement = text.statement_of(call)
-    if not isinstance(statement, ast.Assign):
+    scores, labels = (fact.shape for fact in op.inputs[:2])
+    if len(scores) == len("NTC") and len(labels) == 1:
+        yield from _iter_last_steps(program, op, labels[0])
+
+
+def suggest_last_of_broadcast(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the last state or step of a recurrent layer for all of them, and no dim
+    of 1 behind, where a loss broadcasts predictions against one target per sample.
+    """
+    ops = [op for op in program.trace.ops if op.span == finding.span]
+    for op in ops[:1]:
+        shapes = [fact.shape for fact in op.inputs[:2]]
+        if [len(shape) for shape in shapes] != [3, 1] or shapes[0][-1] != 1:
+            continue
+        places = find_tensor_expressions(program, op)
+        if places[0] is None:
+            continue
+        squeezed = append_method(text, places[0][0], ".squeeze(-1)")
+        fixes = list(_iter_last_steps(program, op, shapes[1][0]))
+        layer = _find_layers(program, op, 0)
+        state = _find_results(program, layer, 1) if layer is not None else None
+        if state is not None:
+            fixes += _write_last(*state)
+        for fix in fixes:
+            shown = f"{fix.message} and {squeezed.message}"
+            yield Fix("fits", shown, (*fix.edits, *squeezed.edits))
+
+
+def _iter_last_steps(program: Program, op: Op, samples: int) -> Iterator[Fix]:
+    """Suggest the last step of what a recurrent layer in one direction returned for all
+    steps, where a call is made of it alone.
+    """
+    for maker in iter_first_makers(program, op.inputs[0], MOST_STEPS):
+        if maker.name.rpartition(".")[2] not in RECURRENT or len(maker.outputs) < 2:
+            continue
+        shape, state = maker.outputs[0].shape, maker.outputs[1].shape
+        if len(shape) != len("NTC") or shape[-1] != state[-1]:
+            return
+        results = _find_results(program, maker, 0)
+        if results is None or samples not in shape[:2]:
+            return
+        text, statement, name = results
+        last = "[:, -1]" if shape[0] == samples else "[-1]"
+        scope = text.around(statement, *FUNCTIONS)
+        reads = [
+            node
+            for node in (ast.walk(scope) if scope is not None else ())
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            if node.id == name and node.lineno > statement.lineno
+            if not isinstance(text.parent(node), ast.Subscript)
+        ]
+        if len(reads) == 1:
+            edit = Edit(text.span(reads[0]).end, last)
+            yield Fix("fits", f"`{name}{last}`", (edit,))
         return
+
+
+def _find_results(
+    program: Program, layer: Op, at: int
+) -> tuple[SourceText, ast.Assign, str] | None:
+    """Return the statement that calls a recurrent layer, and the name that it gives the
+    outputs of all steps (0) or the states (1).
+    """
+    node = program.node(layer.span)
+    statement = node[0].statement_of(node[1]) if node is not None else None
+    if node is None or not isinstance(statement, ast.Assign):
+        return None
     target = statement.targets[0]
     parts = target.elts if isinstance(target, ast.Tuple) else []
-    state = parts[1] if len(parts) == 2 else None
-    if isinstance(state, ast.Tuple) and state.elts:
-        state = state.elts[0]
-    if isinstance(state, ast.Name):
-        yield from _write_last(text, statement, state.id)
+    part = parts[at] if len(parts) == 2 else None
+    if isinstance(part, ast.Tuple) and part.elts:
+        part = part.elts[0]
+    return (node[0], statement, part.id) if isinstance(part, ast.Name) else None
 
 
 def suggest_both_directions(program: Program, failure: Failure) -> Iterator[Fix]:

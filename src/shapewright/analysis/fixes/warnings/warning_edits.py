@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shapewright.analysis.fixes.autograd.uncut_losses import suggest_scores_for_rounded
 from shapewright.analysis.fixes.class_ranges import suggest_rows
+from shapewright.analysis.fixes.last_states import suggest_last_of_broadcast
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.position_edits import suggest_batch_first
 from shapewright.analysis.fixes.warnings.accidental_shapes import (
@@ -254,7 +255,9 @@ def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
 
 WAYS: dict[str, Suggest] = {
     **TRAINING_WAYS,
-    OUTER_BROADCAST: combine(suggest_rows_for_samples, suggest_equal_ranks),
+    OUTER_BROADCAST: combine(
+        suggest_rows_for_samples, suggest_last_of_broadcast, suggest_equal_ranks
+    ),
     STATE_DROPPED: suggest_carried_state,
     WEIGHTS_NOT_TIED: suggest_tied_weight,
     SEVERAL_LABELS: suggest_loss_of_each_class,
