@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.context import RECURRENT, HazardContext
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import find_reduced_dims
@@ -60,7 +60,7 @@ def find_step_norms(scene: HazardContext) -> Iterator[Finding]:
     readers = {
         claim.call.op.index: claim.call
         for claim in scene.claims
-        if claim.role == "batch" and claim.dim == 0
+        if claim.role == "batch" and claim.dim == 0 and claim.call.name in SEQUENCES
     }
     for call in scene.calls:
         fact = call.op.inputs[0] if call.op.inputs else None
@@ -99,6 +99,8 @@ def _find_reader(
     return None
 
 
+SEQUENCES = RECURRENT | {"multi_head_attention_forward"}
+"""Calls that take a dim of their input for time."""
 STEPS_AWAY = 3
 """Calls between a norm and the layer that reads its result: dropout, an activation."""
 

@@ -20,7 +20,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span, is_installed
-from shapewright.program.syntax_nodes import get_dotted_name
+from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
 from shapewright.record.ops import Op
 
 KEPT_UP = re.compile(r"ema|momentum|target|swa|average", re.I)
@@ -123,6 +123,8 @@ def _find_own_call(scene: RehearsalContext, op: Op) -> tuple[Span, str] | None:
         ):
             continue
         called = call.func
+        if get_called_name(call) == "update_bn":
+            return None  # it computes statistics anew, in training mode
         name = get_dotted_name(called)
         if isinstance(called, ast.Attribute) and not name.startswith("self."):
             name = get_dotted_name(called.value)
