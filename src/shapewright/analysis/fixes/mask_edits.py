@@ -16,6 +16,7 @@ from shapewright.analysis.fixes.operands import (
 )
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.suspect_lines import iter_named_facts
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import ATTENTION_MASK_SHAPE, BATCH_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -78,7 +79,7 @@ def _suggest_padding_mask(
         is_cast = cast is not None and get_called_name(cast) in CASTS
         if cast is not None and is_cast and isinstance(cast.func, ast.Attribute):
             name = text.written(cast.func.value)
-        if mask.dtype != "bool" or is_cast:
+        if (mask.dtype != "bool" and not _is_of_truths(program, mask)) or is_cast:
             name = f"{name} == 0"  # 1 stands for a token, and True for padding
         span = text.span(value)
         start = span.column - len(f"{word.arg}=")
@@ -87,6 +88,12 @@ def _suggest_padding_mask(
             continue
         edit = Edit(span, f"{new}={name}")
         yield Fix("fits", f"`{join_lines(f'{new}={name}')}`", (edit,))
+
+
+def _is_of_truths(program: Program, mask: Fact) -> bool:
+    """Return whether a layer made numbers of a mask that it was given as truths."""
+    makers = iter_first_makers(program, mask)
+    return any(fact.dtype == "bool" for op in makers for fact in op.inputs)
 
 
 OF_PADDING = {

@@ -19,6 +19,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -374,12 +375,39 @@ def suggest_masked_mean(
         if isinstance(states, ast.expr) and finding.related:
             yield from _suggest_mean_of_kept(program, finding, text, node, states)
         return
+    if isinstance(states, ast.Name) and get_called_name(node) == "mean":
+        yield from _suggest_mean_behind_attention(text, function, node, states.id)
     names = [argument.arg for argument in function.args.args]
     for mask in (name for name in names if MASK.fullmatch(name)):
         if isinstance(states, ast.expr):
             kept = f"({text.written(states)} * {mask}.unsqueeze(-1)).sum(dim=1)"
             new = f"{kept} / {mask}.sum(dim=1, keepdim=True)"
             yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_mean_behind_attention(
+    text: SourceText, function: ast.FunctionDef, node: ast.Call, states: str
+) -> Iterator[Fix]:
+    """Suggest a mean over the steps that the padding mask of an attention keeps, where
+    the mask has a name.
+    """
+    masks = {
+        word.value.id
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call)
+        for word in call.keywords
+        if (word.arg or "").endswith("key_padding_mask")
+        and isinstance(word.value, ast.Name)
+    }
+    dims = [*node.args, *(word.value for word in node.keywords if word.arg == "dim")]
+    is_of_steps = bool(dims) and evaluate_whole_number(dims[-1]) == 1
+    if len(masks) != 1 or not is_of_steps:
+        return
+    kept = f"~{masks.pop()}"
+    new = f"({states} * ({kept}).unsqueeze(-1)).sum(1) / ({kept}).sum(1, keepdim=True)"
+    if isinstance(text.parent(node), ast.BinOp | ast.Attribute | ast.UnaryOp):
+        new = f"({new})"
+    yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
 def _suggest_mean_of_kept(
