@@ -312,6 +312,11 @@ def write_changed_size(text: SourceText, node: ast.expr, old: int, new: int) -> 
         more = evaluate_whole_number(node.right)
         if more is not None and old < new <= old + MOST_MORE and _is_count(node.left):
             return f"{text.written(node.left)} + {more + new - old}"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and new > 0:
+        for kept, factor in ((node.left, node.right), (node.right, node.left)):
+            is_whole = old % new == 0 and evaluate_whole_number(factor) == old // new
+            if is_whole and isinstance(kept, ast.Name | ast.Attribute):
+                return text.written(kept)  # `width` for `width * 12`
     is_product = isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS)
     if is_product and old > 1 and new % old == 0:
         return f"{written} * {new // old}"

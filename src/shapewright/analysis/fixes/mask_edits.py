@@ -79,7 +79,10 @@ def _suggest_padding_mask(
         is_cast = cast is not None and get_called_name(cast) in CASTS
         if cast is not None and is_cast and isinstance(cast.func, ast.Attribute):
             name = text.written(cast.func.value)
-        if (mask.dtype != "bool" and not _is_of_truths(program, mask)) or is_cast:
+        truths = _find_truths(program, mask)
+        if truths in KEPT and isinstance(value, ast.Name):
+            name = f"~{name}"
+        elif (mask.dtype != "bool" and truths is None) or is_cast:
             name = f"{name} == 0"  # 1 stands for a token, and True for padding
         span = text.span(value)
         start = span.column - len(f"{word.arg}=")
@@ -90,12 +93,20 @@ def _suggest_padding_mask(
         yield Fix("fits", f"`{join_lines(f'{new}={name}')}`", (edit,))
 
 
-def _is_of_truths(program: Program, mask: Fact) -> bool:
-    """Return whether a layer made numbers of a mask that it was given as truths."""
-    makers = iter_first_makers(program, mask)
-    return any(fact.dtype == "bool" for op in makers for fact in op.inputs)
+def _find_truths(program: Program, mask: Fact) -> str | None:
+    """Return the name of the call that made the truths of which a layer made numbers,
+    or None if it was given numbers.
+    """
+    for op in iter_first_makers(program, mask):
+        for fact in op.inputs:
+            if fact.dtype == "bool":
+                maker = program.producers.get(fact.tensor)
+                return maker.name.rpartition(".")[2] if maker is not None else ""
+    return None
 
 
+KEPT = ("ne", "gt", "!=", ">")
+"""Comparisons that are true of words: `ids != 0`."""
 OF_PADDING = {
     "attn_mask": "key_padding_mask",
     "mask": "src_key_padding_mask",

@@ -9,7 +9,7 @@ from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import INNER_DIM_MISMATCH
+from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
@@ -39,6 +39,8 @@ def suggest_pooled_map(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if unmet.code == INNER_DIM_MISMATCH and op.name.endswith("linear"):
         yield from _write_pooled_input(program, failure, op)
+    elif unmet.code == NOT_FLATTENED and op.name.endswith("linear"):
+        yield from _write_in_front(program, op, "Flatten()")
     elif op.name.rpartition(".")[2] in PRODUCTS and _has_pooling(program, op):
         yield from _write_pooled_calls(program, op)
 
@@ -96,22 +98,66 @@ def _write_pooled(text: SourceText, node: ast.expr, function: str, flat: bool) -
 
 
 def _write_layers(program: Program, op: Op, rank: int) -> Iterator[Fix]:
-    """Suggest the pooling in front of a layer in a list of layers."""
-    layer = program.layer(op)
-    built = program.built.get(layer.path) if layer is not None else None
-    text_and_call = program.call_at(built.span) if built is not None else None
-    if text_and_call is None:
+    """Suggest the pooling in front of a layer in a list of layers; a convolution of
+    size 1 where the layer is put into the list of a library's model.
+    """
+    yield from _write_in_front(
+        program, op, f"AdaptiveAvgPool{rank - 2}d(1)", "Flatten()"
+    )
+    place = _find_built(program, op)
+    statement = place[0].parent(place[1]) if place is not None else None
+    if place is None or not isinstance(statement, ast.Assign):
         return
-    text, call = text_and_call
-    around = text.parent(call)
-    if not isinstance(around, ast.Call) or get_called_name(around) != "Sequential":
+    text, call = place
+    if isinstance(statement.targets[0], ast.Subscript) and len(call.args) == 2:
+        owner = text.written(call.func).removesuffix(get_called_name(call))
+        channels = ", ".join(map(text.written, call.args))
+        new = f"{owner}Conv{rank - 2}d({channels}, kernel_size=1)"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+
+
+def _write_in_front(program: Program, op: Op, *layers: str) -> Iterator[Fix]:
+    """Suggest layers in front of another one in an `nn.Sequential`."""
+    place = _find_built(program, op)
+    around = place[0].parent(place[1]) if place is not None else None
+    if isinstance(around, ast.Starred):
+        around = None
+    if place is None or not isinstance(around, ast.Call):
+        return
+    text, call = place
+    if get_called_name(around) != "Sequential":
         return
     owner = text.written(call.func).removesuffix(get_called_name(call))
-    new = f"{owner}AdaptiveAvgPool{rank - 2}d(1), {owner}Flatten(), "
+    new = "".join(f"{owner}{layer}, " for layer in layers)
     span = text.span(call)
     start = Span(span.file, span.line, span.column, span.line, span.column)
     message = f"`{new.rstrip(', ')}` before `{join_lines(text.written(call))}`"
     yield Fix("fits", message, (Edit(start, new),))
+
+
+def _find_built(program: Program, op: Op) -> tuple[SourceText, ast.Call] | None:
+    """Return the call that builds the layer of an op."""
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    return program.call_at(built.span) if built is not None else None
+
+
+def is_of_columns(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a linear layer for channels would be built for the columns of a
+    map instead.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or not op.inputs:
+        return False
+    fact = op.inputs[0]
+    place = _find_built(program, op)
+    if place is None or not _is_map(fact) or fact.shape[1] != unmet.needs:
+        return False
+    lines = range(place[1].lineno, (place[1].end_lineno or place[1].lineno) + 1)
+    return any(
+        edit.text == f"{fact.shape[-1]}" and edit.span.line in lines
+        for edit in fix.edits
+    )
 
 
 def _find_shorter_cut(program: Program, fact: Fact) -> Iterator[Fix]:

@@ -24,6 +24,7 @@ from shapewright.analysis.training_mistakes.missing_passes import (
     list_names,
 )
 from shapewright.analysis.training_mistakes.new_leaves import find_new_leaf
+from shapewright.analysis.training_mistakes.unknown_heads import find_unknown_head
 from shapewright.findings.codes import (
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
@@ -324,6 +325,7 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             )
             continue
         lost = find_lost_graph(scene, group, layers, many)
+        lost = lost or find_unknown_head(scene, layers)
         if lost is not None:
             yield lost
             continue

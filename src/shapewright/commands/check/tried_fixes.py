@@ -28,6 +28,8 @@ from shapewright.findings.codes import (
     INDEX_OUT_OF_RANGE,
     MIXED_DEVICES,
     NORMALIZED_SHAPE,
+    PADDED_LAST_STEP,
+    PADDED_MEAN,
 )
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
@@ -76,11 +78,20 @@ def is_enough(
     searched for.
     """
     tried = mend.tried
-    if not _is_clean(mend, before) or len(tried.warnings) > shared:
+    if not _is_clean(mend, before) or _count_warnings(tried) > shared:
         return False
     if wanted is not None and tried.output != wanted:
         return False
     return not tried.failures or turn > 0
+
+
+HIDDEN = frozenset({PADDED_MEAN, PADDED_LAST_STEP})
+"""Warnings of padding, which the right repair of a mask or a mean brings to light."""
+
+
+def _count_warnings(tried: Tried) -> int:
+    """Return how many warnings of a run may be due to its repair."""
+    return sum(place[2] not in HIDDEN for place in tried.warnings)
 
 
 def is_output_sure(program: Program) -> bool:
@@ -241,7 +252,9 @@ their order fit, the layer has the size that is meant.
 """
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
-ALONE = ("pooled", "last-state", "sibling", "summed", "flag", "batches")
+ALONE = (
+    "pooled", "last-state", "reduced", "sibling", "summed", "flag", "batches",
+)  # fmt: skip
 """Kinds of fixes beside which others only fit: a layer for each pixel or state, a
 transpose that mixes maps and anchors, one column of an action for all, the
 flag with which a model was saved."""
@@ -260,7 +273,7 @@ def count_shared_warnings(mends: Sequence[Mend]) -> int:
     With a single one nothing tells whether a warning is due to it.
     """
     clean = [
-        Counter(place[2] for place in mend.tried.warnings)
+        Counter(place[2] for place in mend.tried.warnings if place[2] not in HIDDEN)
         for mend in mends
         if mend.tried.complete and not mend.tried.failures
     ]
@@ -295,7 +308,7 @@ def rank_repair(
         bool(new),
         differs,
         mend.loses_samples,
-        max(0, len(tried.warnings) - shared),
+        max(0, _count_warnings(tried) - shared),
         len(tried.failures),
         mend.option.cost,
     )

@@ -11,6 +11,7 @@ from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
 from shapewright.analysis.fixes.grey_images import suggest_grey_images
 from shapewright.analysis.fixes.index_edits import is_crossed, is_narrowed
+from shapewright.analysis.fixes.pooled_maps import is_of_columns
 from shapewright.analysis.fixes.refusals.labels import (
     is_of_many_classes,
     is_of_more_classes,
@@ -106,10 +107,12 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     is_of_number = code == CHANNEL_MISMATCH and kind in (*OF_WIDTH, *OF_DATA)
     if is_of_number and any(True for _ in suggest_grey_images(program, failure)):
         return True  # the images are to lose their colours
+    if is_of_columns(program, failure, fix):
+        return True
     if code == STACKED_SHAPES_DIFFER and kind == "method":
         return True  # what is joined is not what is stacked
     if code == NOT_FLATTENED and _is_single_pixel(program, failure):
-        return kind not in ("rank", "left-out")
+        return kind not in ("rank", "left-out", "pooled")
     if code == RNN_INPUT_SIZE and kind in OF_WIDTH and _is_series(program, failure):
         return True
     if code == INDEX_OUT_OF_RANGE and (

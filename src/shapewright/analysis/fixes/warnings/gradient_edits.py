@@ -145,3 +145,17 @@ def _iter_flags_of_losses(text: SourceText) -> Iterator[ast.stmt]:
 
 
 FLAGS = ("requires_grad", "requires_grad_")
+
+
+HEADS = re.compile(r"is no layer of .*: its head is `(.+)`")
+"""What is said of a head that is set under a name which a model does not have."""
+
+
+def suggest_true_head(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `model.classifier = ...` for `model.fc = ...`."""
+    head = HEADS.search(finding.message)
+    if head is not None and isinstance(node, ast.Attribute):
+        new = re.sub(r"\.(\d+)", r"[\1]", head[1])
+        yield Fix("fits", f"`{new} = ...`", (Edit(text.span(node), new),))

@@ -32,6 +32,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
 from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_backward,
     suggest_kept_graph,
+    suggest_true_head,
     suggest_unwrapped_block,
 )
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
@@ -208,6 +209,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
     NO_GRADIENT: combine(
+        suggest_true_head,
         suggest_parentheses,
         suggest_loss_with_graph,
         suggest_backward,

@@ -1,0 +1,56 @@
+"""Heads that are set under a name that a library's model does not have: `model.fc` of
+one that calls `classifier`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.findings.codes import NO_GRADIENT
+from shapewright.findings.finding import Finding
+from shapewright.program.syntax_nodes import iter_assignments
+
+
+def find_unknown_head(scene: RehearsalContext, layers: list[str]) -> Finding | None:
+    """Return that nothing calls a layer which the program sets on a library's model, as
+    its head has another name; None if the model has no other head of the same width.
+    """
+    root, _, name = layers[0].partition(".")
+    if len(layers) != 1 or not name or "." in name:
+        return None
+    own = {
+        node.name
+        for text in scene.program.own_texts()
+        for node in text.nodes
+        if isinstance(node, ast.ClassDef)
+    }
+    built = scene.program.built.get(layers[0])
+    whole = scene.program.built.get(root)
+    class_name = whole.class_name if whole is not None else root
+    if built is None or class_name in own:
+        return None
+    width = dict(built.values).get("in_features")
+    heads = [
+        path
+        for path, other in scene.program.built.items()
+        if path.startswith(f"{root}.") and path != layers[0]
+        if other.class_name == built.class_name and width is not None
+        if dict(other.values).get("in_features") == width
+    ]
+    for text in scene.program.own_texts() if len(heads) == 1 else ():
+        for target, _ in iter_assignments(text.tree):
+            if not isinstance(target, ast.Attribute) or target.attr != name:
+                continue
+            model = text.written(target.value)
+            head = heads[0].removeprefix(f"{root}.")
+            return build_finding(
+                NO_GRADIENT,
+                f"`{model}.{name}` is no layer of `{class_name}`, and nothing calls it:"
+                f" its head is `{model}.{head}`",
+                text.span(target),
+            )
+    return None
