@@ -113,6 +113,9 @@ def describe_unbatched(program: Program, failure: Failure) -> Related | None:
         for call in program.trace.calls:
             if call.span is None or not call.ops[0] <= op.index < call.ops[1]:
                 continue
+            given = {leaf.tensor for leaf in collect_leaves(list(call.inputs))}
+            if op.inputs[0].tensor not in given:
+                return None  # what the model makes of its input may have a batch
             words = (
                 f"`{call.path or call.class_name}` is given one sample"
                 f" {format_shape(op.inputs[0])} without a dim for the batch: a"
