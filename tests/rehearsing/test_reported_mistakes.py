@@ -246,6 +246,65 @@ print(net(image).argmax(1))
 """
 
 
+EARLY = """\
+model = nn.Linear(4, 3)
+x, y = torch.randn(64, 4), torch.randint(0, 3, (64,))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for a, b in DataLoader(TensorDataset(x, y), batch_size=8):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(a), b)
+    optimizer.step()
+    loss.backward()
+"""
+EPOCHS = """\
+def train(model, loader, optimizer):
+    for a, b in loader:
+        loss = F.cross_entropy(model(a), b)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+model = nn.Linear(4, 3)
+x, y = torch.randn(64, 4), torch.randint(0, 3, (64,))
+loader = DataLoader(TensorDataset(x, y), batch_size=8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1)
+for epoch in range(3):
+    train(model, loader, optimizer)
+    print(epoch)
+"""
+UNFLAT = """\
+net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Linear(8, 2))
+print(net(torch.randn(4, 3, 9, 9)).shape)
+"""
+ENCODER = """\
+class Net(nn.Module):
+    def __init__(self, width=16):
+        super().__init__()
+        self.embed = nn.Embedding(30, width)
+        layer = nn.TransformerEncoderLayer(width, 2, 32, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1)
+        self.head = nn.Linear(width * {times}, 4)
+
+    def forward(self, ids):
+        mask = ids == 0
+        x = self.encoder(self.embed(ids), {word}=mask)
+        return self.head({read})
+
+
+net = Net()
+ids, y = torch.randint(1, 30, (40, 7)), torch.randint(0, 4, (40,))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for a, b in DataLoader(TensorDataset(ids, y), batch_size=8):
+    loss = F.cross_entropy(net(a), b)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+PADDING = "src_key_padding_mask"
+
+
 @dataclass(frozen=True)
 class Case:
     """A program, what is said of it, the first edit, and its answer."""
@@ -309,6 +368,37 @@ CASES = {
     "an image without a batch": Case(
         IMAGE, "inner-dim-mismatch", "needs 288 input features",
         "`image.unsqueeze(0)`", "net(image)", "net(image.unsqueeze(0))",
+    ),
+    "a step in front of the backward pass": Case(
+        EARLY, "gradients-cleared-unused", "stands in front of the backward pass",
+        "`optimizer.step()` after `loss.backward()`",
+        "    optimizer.step()\n    loss.backward()\n",
+        "    loss.backward()\n    optimizer.step()\n",
+    ),
+    "a scheduler beside a function of an epoch": Case(
+        EPOCHS, "never-stepped", "`StepLR` never steps",
+        "`scheduler.step()` at the end of each epoch",
+        "    print(epoch)\n", "    print(epoch)\n    scheduler.step()\n",
+    ),
+    "a map of one pixel": Case(
+        UNFLAT, "not-flattened", "needs 8 input features",
+        "`nn.Flatten()` before `nn.Linear(8, 2)`",
+        "nn.Linear(8", "nn.Flatten(), nn.Linear(8",
+    ),
+    "a mask of padding as one of keys": Case(
+        ENCODER.format(times=1, word="mask", read="x[:, 0]"), "attention-mask-shape",
+        "as a key padding mask has", "`src_key_padding_mask=mask`",
+        "mask=mask", f"{PADDING}=mask",
+    ),
+    "a mean over the features": Case(
+        ENCODER.format(times=1, word="mask", read="x.mean(2)").replace(", mask=mask", ""),
+        "inner-dim-mismatch", "needs 16 input features",
+        "`x.mean(1)`", "mean(2)", "mean(1)",
+    ),
+    "a width that is multiplied": Case(
+        ENCODER.format(times=7, word=PADDING, read="x[:, 0]"),
+        "inner-dim-mismatch", "needs 112 input features",
+        "`nn.Linear(width, 4)`", "width * 7", "width",
     ),
 }  # fmt: skip
 
@@ -420,3 +510,22 @@ def test_data_that_are_made_with_a_gradient_are_told(tmp_path: Path) -> None:
     assert error.code == "graph-freed"
     lines = [r.span.line for r in error.related if "requires a gradient" in r.message]
     assert lines == [HEAD.count("\n") + 1]
+
+
+PADDED_DRAWS = """\
+ids = torch.randint(1, 60, (40, 12))
+ids[:, 9:] = 0
+embedding = nn.Embedding({rows}, 4)
+for (batch,) in DataLoader(TensorDataset(ids), batch_size=8):
+    print(embedding(batch).shape)
+"""
+
+
+@pytest.mark.parametrize(("rows", "count"), [(50, 1), (60, 0)])
+def test_padding_that_is_written_leaves_a_draw_what_it_is(
+    rows: int, count: int, tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, HEAD + PADDED_DRAWS.format(rows=rows)).findings
+    told = [f for f in findings if f.severity != "note"]
+    assert len(told) == count
+    assert all(f.fixes[0].message == "`nn.Embedding(60, 4)`" for f in told)

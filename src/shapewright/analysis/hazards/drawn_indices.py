@@ -136,6 +136,10 @@ def _find_draw(
     shift, taken = 0, _Taken(is_part=of_part)
     for far in range(FARTHEST):
         call = written.get(fact.tensor) or scene.maker(fact)
+        if call is not None and fact.tensor in written and _is_small(call, shift):
+            call = scene.maker(fact)  # a number that is written changes no limit
+            if call is None or call.name not in DRAWS:
+                return None
         known = scene.program.data_values.get(fact.tensor)
         if known is not None and call is not None and fact.tensor not in written:
             high = taken.find_highest(known)
@@ -167,6 +171,13 @@ def _find_draw(
             return least.shift(shift) if least is not None else None
         fact = call.op.inputs[0]
     return None
+
+
+def _is_small(call: OperatorCall, shift: int) -> bool:
+    """Return whether a call writes 0 or 1 into a part of a tensor, as padding is."""
+    value = call.given(2, "value")
+    is_write = call.name in ("__setitem__", "[]=", "masked_fill_")
+    return is_write and shift == 0 and len(call.op.inputs) <= 2 and value in (0, 1)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from shapewright.analysis.fixes.statements import find_block
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     StoryLoop,
@@ -110,3 +111,18 @@ def _count_runs(loop: StoryLoop) -> int:
     around = loop.text.around(loop.node, ast.For)
     is_inside = loop.text.around(around, *FUNCTIONS) is function
     return 1 if around is not None and is_inside else 2
+
+
+def find_early_step(
+    text: SourceText, clearing: ast.stmt, backward: ast.stmt
+) -> ast.Expr | None:
+    """Return the step of an optimizer that stands between the clearing of gradients and
+    the backward pass in one block, in front of the gradients that it is to use.
+    """
+    owner = text.written(clearing).partition(".zero_grad")[0]
+    for part in find_block(text, backward):
+        is_step = isinstance(part, ast.Expr) and text.written(part) == f"{owner}.step()"
+        is_between = clearing.lineno < part.lineno < backward.lineno
+        if isinstance(part, ast.Expr) and is_step and is_between:
+            return part
+    return None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.training_mistakes.accumulated_gradients import (
     find_cleared_by_hand,
+    find_early_step,
     find_lost_remainders,
 )
 from shapewright.analysis.training_mistakes.context import (
@@ -92,6 +93,18 @@ def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
         if _is_read_between(scene, met.other, met.place):
             continue  # an estimate of the curvature, a copy of the gradients
         optimizer_note = f": this `{met.name}` never steps" if met.name else ""
+        places = [
+            scene.program.node(scene.span(place, name))
+            for place, name in ((met.place, "zero_grad"), (met.other, "backward"))
+        ]
+        if places[0] is not None and places[1] is not None:
+            text, clearing = places[0]
+            early = find_early_step(
+                text, text.statement_of(clearing), text.statement_of(places[1][1])
+            )
+            if early is not None:
+                step = text.written(early)
+                optimizer_note = f": `{step}` stands in front of the backward pass"
         yield build_finding(
             GRADIENTS_CLEARED_UNUSED,
             f"the gradients that are cleared here were used by no step{optimizer_note}",

@@ -278,6 +278,33 @@ def suggest_step_of_scheduler(
         elif text.around(loop, *LOOPS) is not None:
             edit = write_after(text, loop, new)
             yield Fix("fits", f"`{new}` behind the loop over batches", (edit,))
+        else:
+            yield from _suggest_step_of_epoch(text, loop, built, new)
+        return
+
+
+def _suggest_step_of_epoch(
+    text: SourceText, batches: ast.AST, built: ast.Assign, new: str
+) -> Iterator[Fix]:
+    """Suggest `scheduler.step()` as the last statement of the loop that calls the
+    function which goes over the batches, where the scheduler has its name.
+    """
+    function = text.around(batches, ast.FunctionDef)
+    if function is None:
+        return
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or get_called_name(call) != function.name:
+            continue
+        loop = text.around(call, *LOOPS)
+        if not isinstance(loop, ast.For | ast.While):
+            continue
+        is_own = new.startswith("self.") and (
+            text.around(loop, ast.ClassDef) is text.around(built, ast.ClassDef)
+        )
+        same = text.around(loop, ast.FunctionDef) is text.around(built, ast.FunctionDef)
+        if is_own or same:
+            edit = write_after(text, loop.body[-1], new)
+            yield Fix("fits", f"`{new}` at the end of each epoch", (edit,))
         return
 
 

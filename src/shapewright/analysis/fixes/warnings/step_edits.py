@@ -13,6 +13,9 @@ from shapewright.analysis.fixes.statements import (
 )
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_planned_batches
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.accumulated_gradients import (
+    find_early_step,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
@@ -359,3 +362,67 @@ def suggest_no_clearing(
     ]
     if is_above and others:
         yield Fix("fits", f"leave out `{written}`", (cut_lines(text, statement),))
+
+
+def suggest_later_clearing(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to clear gradients before the backward pass, not between it and the
+    step; and the step itself, where there is none.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if not isinstance(statement, ast.stmt) or "read behind" in finding.message:
+        return
+    written = text.written(statement)
+    step = _find_later_step(text, statement, written.partition(".zero_grad")[0])
+    if step is not None:
+        edits = (cut_lines(text, statement), write_after(text, step, written))
+        message = f"`{written}` after `{join_lines(text.written(step))}`"
+        yield Fix("fits", message, edits)
+        return
+    for related in finding.related:
+        text_and_node = program.node(related.span)
+        if text_and_node is None or text_and_node[0].file != text.file:
+            continue
+        backward = text.statement_of(text_and_node[1])
+        early = find_early_step(text, statement, backward)
+        if early is not None:
+            one, other = text.written(early), text.written(backward)
+            edits = (
+                Edit(text.span(early), other), Edit(text.span(backward), one),
+            )  # fmt: skip
+            yield Fix("fits", f"`{one}` after `{join_lines(other)}`", edits)
+            return
+        if backward.lineno < statement.lineno:
+            edits = (write_before(text, backward, written), cut_lines(text, statement))
+            message = f"`{written}` before `{join_lines(text.written(backward))}`"
+            yield Fix("fits", message, edits)
+        owner = written.partition(".zero_grad")[0]
+        new = f"{owner}.step()"
+        yield Fix("fits", f"`{new}`", (write_after(text, backward, new),))
+
+
+def _find_later_step(
+    text: SourceText, clearing: ast.stmt, optimizer: str
+) -> ast.stmt | None:
+    """Return the only step of an optimizer in the loop that clears its gradients, where
+    it is not taken in each turn: `if (i + 1) % 4 == 0:`.
+    """
+    loop = text.around(clearing, *LOOPS)
+    if loop is None or text.around(clearing, ast.If) in list(ast.walk(loop)):
+        return None
+    steps = [
+        text.statement_of(node)
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "step"
+        and optimizer in map(text.written, (*node.args, node.func.value))
+    ]
+    if len(steps) != 1 or not isinstance(steps[0], ast.Expr):
+        return None
+    condition = text.around(steps[0], ast.If)
+    is_inside = condition is not None and condition in list(ast.walk(loop))
+    counts = condition is not None and any(
+        isinstance(part, ast.Mod) for part in ast.walk(condition.test)
+    )
+    return steps[0] if is_inside and counts else None

@@ -82,6 +82,7 @@ from shapewright.analysis.fixes.warnings.split_edits import (
 from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_earlier_clipping,
     suggest_frozen_mode,
+    suggest_later_clearing,
     suggest_loaded_states,
     suggest_loss_with_graph,
     suggest_no_clearing,
@@ -96,7 +97,6 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_each_once,
     suggest_flag,
     suggest_inside_loop,
-    suggest_later_clearing,
     suggest_no_grad,
     suggest_order_of_steps,
     suggest_own_counts,
