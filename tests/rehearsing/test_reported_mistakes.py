@@ -303,6 +303,9 @@ for a, b in DataLoader(TensorDataset(ids, y), batch_size=8):
     optimizer.step()
 """
 PADDING = "src_key_padding_mask"
+UNMASKED = ENCODER.format(times=1, word="mask", read="x.mean(1)").replace(
+    ", mask=mask", ""
+)
 
 
 @dataclass(frozen=True)
@@ -391,7 +394,7 @@ CASES = {
         "mask=mask", f"{PADDING}=mask",
     ),
     "a mean over the features": Case(
-        ENCODER.format(times=1, word="mask", read="x.mean(2)").replace(", mask=mask", ""),
+        UNMASKED.replace("x.mean(1)", "x.mean(2)"),
         "inner-dim-mismatch", "needs 16 input features",
         "`x.mean(1)`", "mean(2)", "mean(1)",
     ),

@@ -227,7 +227,7 @@ def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
     if text_and_node is None:
         return
     text, node = text_and_node
-    yield from _iter_assignments(text, node)
+    yield from _iter_assignments(text, node, _find_lines(program, op))
     yield from _iter_attribute_origins(program, op)
     for fact in op.inputs:
         maker = program.producers.get(fact.tensor)
@@ -237,7 +237,8 @@ def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
             and maker is not None
             and len(maker.inputs) < 2
         ):
-            yield from _iter_assignments(*maker_text_and_node)
+            lines = _find_lines(program, maker)
+            yield from _iter_assignments(*maker_text_and_node, lines)
     unmet = failure.unmet
     wanted = (unmet.has, unmet.needs) if unmet is not None else ()
     numbers = {number for number in wanted if type(number) is int and number > 1}
@@ -250,7 +251,7 @@ def iter_line_definitions(program: Program, span: Span | None) -> Iterator[Relat
     if text is None or span is None:
         return
     for node in text.near(span.line):
-        yield from _iter_assignments(text, node)
+        yield from _iter_assignments(text, node, _find_last_lines(program, span))
         for name in _collect_names(node):
             if _is_counted(text, name) or _is_set_around(text, node, name):
                 continue
@@ -300,32 +301,123 @@ def drop_repeated(
 SET_HERE = " set here"
 
 
-def _iter_assignments(text: SourceText, node: ast.AST) -> Iterator[Related]:
-    """Yield the last assignment of every name on a line, within the same function."""
+def _iter_assignments(
+    text: SourceText, node: ast.AST, lines: frozenset[int] = frozenset()
+) -> Iterator[Related]:
+    """Yield the last assignment of every name on a line, within the same function; one
+    under a condition only if it stands on one of the `lines` that ran, or beside one.
+    """
     scope = text.around(node, ast.FunctionDef)
     line = getattr(node, "lineno", 0)
     if scope is None:
         return
     last: dict[str, tuple[ast.expr, str]] = {}
     for target, value in iter_assignments(scope, before=line, unpacked=True):
+        if not _has_run(text, scope, node, value, lines):
+            continue
         if isinstance(target, ast.Name):
             last[target.id] = value, "is"
         elif isinstance(target, ast.Tuple | ast.List):
             last |= dict.fromkeys(collect_names(target), (value, "is a part of"))
+    grown = {
+        text.written(call.func.value)
+        for call in ast.walk(scope)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        if call.func.attr in ("append", "extend", "update", "add")
+    }
+    own = _collect_variables(list(text.outwards(node)))
     for word in _collect_names(node):
-        if word in last:
+        if word in last and word not in own:
             value, verb = last[word]
+            if word in grown and _is_empty(value):
+                continue  # it is filled afterwards
             quoted = _quote_value(text, value)
             verb = "is" if quoted == SET_HERE else verb
             yield Related(text.span(value), f"`{word}` {verb}{quoted}")
 
 
+def _has_run(
+    text: SourceText,
+    scope: ast.AST,
+    node: ast.AST,
+    value: ast.expr,
+    lines: frozenset[int],
+) -> bool:
+    """Return whether the branches around an assignment ran before a call, as far as
+    they are not those of the call itself.
+    """
+    around = list(text.outwards(node))
+    inner: ast.AST = value
+    for outer in text.outwards(value):
+        if outer is scope:
+            return True
+        if isinstance(outer, ast.If) and outer not in around:
+            branch = next(
+                (part for part in (outer.body, outer.orelse) if inner in part), None
+            )
+            last = branch[-1] if branch else None
+            end = getattr(last, "end_lineno", None) or 0
+            if branch and not lines & set(range(branch[0].lineno, end + 1)):
+                return False
+        inner = outer
+    return True
+
+
+def _find_lines(program: Program, op: Op) -> frozenset[int]:
+    """Return the lines of the file of a call that ran in the call of the module around
+    it, or before in the same function.
+    """
+    call = program.call_of(op) if op.module else None
+    first = call.ops[0] if call is not None else max(0, op.index - MOST_BEFORE)
+    file = op.span.file if op.span is not None else ""
+    return frozenset(
+        frame.span.line
+        for other in program.trace.ops[first : op.index + 1]
+        for frame in other.frames
+        if frame.span.file == file
+    )
+
+
+def _find_last_lines(program: Program, span: Span) -> frozenset[int]:
+    """Return the lines of a file that the last calls of a run stand on."""
+    return frozenset(
+        frame.span.line
+        for op in program.trace.ops[-MOST_BEFORE:]
+        for frame in op.frames
+        if frame.span.file == span.file
+    )
+
+
+MOST_BEFORE = 200
+"""Calls before another one that tell which lines ran."""
+
+
+def _is_empty(value: ast.expr) -> bool:
+    """Return whether an expression is an empty list or dict."""
+    items = getattr(value, "elts", getattr(value, "keys", None))
+    return isinstance(value, ast.List | ast.Dict) and not items
+
+
+def _collect_variables(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the variables of the comprehensions among some nodes."""
+    return {
+        name
+        for node in nodes
+        for generator in getattr(node, "generators", ())
+        for name in collect_names(generator.target)
+    }
+
+
 def _collect_names(node: ast.AST) -> list[str]:
-    """Return the names that an expression reads, without duplicates."""
+    """Return the names that an expression reads, without duplicates, and without the
+    variables of its own comprehensions.
+    """
+    own = _collect_variables(ast.walk(node))
     names = [
         child.id
         for child in ast.walk(node)
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+        if child.id not in own
     ]
     return list(dict.fromkeys(names))
 
