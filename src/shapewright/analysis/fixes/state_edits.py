@@ -184,6 +184,11 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
             yield passed
             return
         shape = op.inputs[at].shape
+        if wanted == (*shape[1::-1], *shape[2:]) != shape:
+            exchanged = list(_exchange_sizes(program, failure, op, at))
+            yield from exchanged
+            if exchanged:
+                return
         edits: dict[Span, Edit] = {}
         messages = []
         for twin in _find_twins(failure, op, at):
@@ -200,6 +205,35 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
             edits |= {edit.span: edit for edit in fix.edits}
         more = f" and {len(edits) - 1} more" if len(edits) > 1 else ""
         yield Fix("fits", messages[0] + more, tuple(edits.values()))
+
+
+def _exchange_sizes(
+    program: Program, failure: Failure, op: Op, at: int
+) -> Iterator[Fix]:
+    """Suggest `torch.zeros(layers, batch, hidden)` for `torch.zeros(batch, layers,
+    hidden)`, as the sizes are written, for all states of a layer.
+    """
+    edits: dict[Span, Edit] = {}
+    shown = ""
+    for twin in _find_twins(failure, op, at):
+        maker = find_creation(program, op.inputs[twin])
+        place = program.call_at(maker.span) if maker is not None else None
+        if place is None:
+            return
+        text, call = place
+        sizes: list[ast.expr] = list(call.args)
+        if sizes and isinstance(sizes[0], ast.Tuple | ast.List):
+            sizes = sizes[0].elts
+        if len(sizes) != len("LBH"):
+            return
+        first, second = (text.written(size) for size in sizes[:2])
+        for size, new in zip(sizes, (second, first), strict=False):
+            edits[text.span(size)] = Edit(text.span(size), new)
+        rest = text.written(sizes[2])
+        shown = shown or f"{text.written(call.func)}({second}, {first}, {rest})"
+    more = f" and {len(edits) // 2 - 1} more" if len(edits) > 2 else ""
+    if edits:
+        yield Fix("fits", f"`{join_lines(shown)}`{more}", tuple(edits.values()))
 
 
 def find_creation(program: Program, state: Fact) -> Op | None:

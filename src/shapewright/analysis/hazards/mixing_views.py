@@ -35,6 +35,7 @@ SMALL = 4
 def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
     """Find reshapes that put an axis's size in another place than its elements."""
     mixed: set[int] = set()
+    seen: set[object] = set()  # a layer of a class, built with other sizes
     for op, block in scene.flow.recuts:
         if op.span is None:
             continue
@@ -44,7 +45,9 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
         finding = _find_mixing(scene, op, block)
         if finding is not None:
             mixed |= {op.outputs[0].tensor}
-            yield finding
+            if (op.span, len(op.outputs[0].shape)) not in seen:
+                yield finding
+            seen.add((op.span, len(op.outputs[0].shape)))
     yield from find_flattened_channels(scene)
     yield from find_unfolded_patches(scene)
 
@@ -396,14 +399,16 @@ def _report_move(
     old = _find_input_dim(scene, op, axis)
     new = block.after[0] + [get_length(dim) for dim in block.dims].index(axis.size)
     name = scene.names(op)[0].rsplit(" (", 1)[0]
+    is_whole = before.shape[old] == axis.size
+    part = "" if is_whole else "a part of "
     message = (
         f"{scene.operation(op)} of {name} {format_shape(before)} to"
-        f" {format_shape(after)} moves no elements: dim {new} is as long as dim {old}"
-        " was, but counts others"
+        f" {format_shape(after)} moves no elements: dim {new} is as long as"
+        f" {part}dim {old} was, but counts others"
     )
-    reason = (
-        f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
-    )
+    reason = f"{axis.size} is {axis.words}" if axis.words else ""
+    if not reason or axis.root.size != axis.size:
+        reason = f"{axis.size} is {part}dim {old}"
     return scene.finding(
         VIEW_MIXES_DIMS, op, message, (op, f"{reason}; transpose or permute moves it")
     )

@@ -153,6 +153,8 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
             return alone
     if code in OF_ORDER and any(mend.option.kind == "order" for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in SIZED]
+    if any(mend.option.kind == "any-batch" for mend in mends):
+        mends = [mend for mend in mends if mend.option.kind != "last-batch"]
     mends = _drop_larger_tables(mends)
     if code == INDEX_OUT_OF_RANGE:
         mends = _drop_larger_numbers(mends)
