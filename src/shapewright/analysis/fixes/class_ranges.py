@@ -43,6 +43,8 @@ from shapewright.record.ops import Op
 
 LABELS = re.compile(r"^y|^t$|label|target|class|digit|categor|^gt|truth|star|rating")
 """How what a loss is to predict is called."""
+OUTPUTS = re.compile(r"^(n|num|number)?_?(of_)?out(put)?s?(_(dim|size|features))?$")
+"""How numbers of outputs are called: `n_out`, `output_dim`."""
 MOST_DRAWN = 100_000
 """Classes that labels may be drawn of."""
 IDS = re.compile(r"^x$|id|token|word|input|index|indices|user|item|seq|text|data")
@@ -155,9 +157,8 @@ def _suggest_outputs(
             if built is None or width != classes or value not in (width, (width,)):
                 continue
             name = get_own_attribute(node) or get_last_name(node)
-            values = (
-                find_defining(built[0], name) if COUNTS.search(name.lower()) else []
-            )
+            is_count = COUNTS.search(name.lower()) or OUTPUTS.search(name.lower())
+            values = find_defining(built[0], name) if is_count else []
             if len(values) == 1 and evaluate_whole_number(values[0]) == classes:
                 shown = f"`{name} = {size}`"
                 yield Fix("fits", shown, (Edit(built[0].span(values[0]), f"{size}"),))

@@ -263,6 +263,9 @@ def _suggest_class_indices(program: Program, failure: Failure, op: Op) -> Iterat
     one_hot = len(target.shape) > 1 and len(scores.shape) == len(target.shape)
     if one_hot and target.shape == scores.shape:
         yield from with_method(program, failure, 1, ".argmax(dim=1)")
+    rows = (*scores.shape[:1], *scores.shape[2:], *scores.shape[1:2])
+    if one_hot and target.shape == rows != scores.shape:
+        yield from with_method(program, failure, 1, ".argmax(dim=-1)")
     is_scored = scores.dtype.startswith(("float", "bfloat"))
     if is_scored and target.shape == scores.shape and len(scores.shape) == 1:
         yield from with_method_where_made(program, failure, 1, ".argmax()")

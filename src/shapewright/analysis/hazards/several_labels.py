@@ -28,7 +28,10 @@ FARTHEST = 6
 
 @looks_for(SEVERAL_LABELS)
 def find_several_labels(scene: HazardContext) -> Iterator[Finding]:
-    """Find cross entropies of scores that are decided upon one by one elsewhere."""
+    """Find cross entropies of scores that are decided upon one by one elsewhere, and of
+    targets that are drawn one by one.
+    """
+    yield from _find_drawn_targets(scene)
     decided = list(_iter_decided(scene))
     seen: set[object] = set()
     for call in scene.calls if decided else ():
@@ -60,6 +63,52 @@ def find_several_labels(scene: HazardContext) -> Iterator[Finding]:
             message,
             (sigmoid.op, "each class has a threshold of its own here"),
         )
+
+
+def _find_drawn_targets(scene: HazardContext) -> Iterator[Finding]:
+    """Find cross entropies of targets of which each class is drawn as 0 or 1."""
+    seen: set[object] = {None}
+    for call in scene.calls:
+        if call.name != "cross_entropy" or len(call.op.inputs) < 2:
+            continue
+        scores, target = call.op.inputs[:2]
+        soft = target.dtype.startswith("float") and target.shape == scores.shape
+        if not soft or scores.ndim != 2 or scores.shape[1] < 3 or call.op.span in seen:
+            continue
+        draw = _find_draw(scene, target)
+        if draw is None:
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"{scene.operation(call.op)} makes the {scores.shape[1]} classes compete,"
+            f" but {scene.words(call.op)[1]} is 0 or 1 for each of them: several may be"
+            " true at once, or none"
+        )
+        why = "each class is drawn by itself here"
+        yield scene.finding(SEVERAL_LABELS, call.op, message, (draw.op, why))
+
+
+def _find_draw(scene: HazardContext, target: Fact) -> OperatorCall | None:
+    """Return the call that drew 0 or 1 for each class of targets, whose rows are
+    gathered and cast only.
+    """
+    fact = target
+    for _ in range(FARTHEST):
+        maker = scene.maker(fact)
+        if maker is None:
+            return None
+        if maker.name == "randint":
+            numbers = [v for _, v in maker.op.arguments if type(v) is int]
+            is_flag = numbers in ([0, 2], [2])
+            return maker if is_flag and fact.ndim == 2 else None
+        if maker.name not in GATHERING or not maker.op.inputs:
+            return None
+        fact = maker.op.inputs[0]
+    return None
+
+
+GATHERING = operators_with("joins_tensors", "is_view") | {"[]", "to", "float"}
+"""Calls that gather and cast the rows of a batch."""
 
 
 def _split_product(scene: HazardContext, call: OperatorCall) -> tuple[Fact, Fact]:

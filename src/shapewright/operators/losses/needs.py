@@ -147,6 +147,19 @@ def _of_layout(
             text(wanted),
             (Grant("target", fitting),),
         )
+    turned_rows = (shape[0], *shape[2:], shape[1]) if last > 1 else ()
+    if have == turned_rows and target.dtype.startswith(("int", "bool")):
+        return Unmet(
+            ONE_HOT_TARGET,
+            f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(have)}"
+            f" of {target.dtype}: dim {last} has as many numbers as {{input}}"
+            f" {text(shape)} has classes, one-hot",
+            Place("target"),
+            Place("input"),
+            text(have),
+            text(wanted),
+            (Grant("target", Made(wanted, "int64")),),
+        )
     if last > 1 and have == shape[:last]:
         order = (0, last, *range(1, last))
         return Unmet(

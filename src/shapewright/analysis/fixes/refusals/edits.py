@@ -41,6 +41,7 @@ from shapewright.findings.codes import (
     K_TOO_LARGE,
     NORMALIZED_SHAPE,
     NOT_FLATTENED,
+    ONE_HOT_TARGET,
     RNN_INPUT_SIZE,
     STACKED_SHAPES_DIFFER,
     TARGET_SHAPE,
@@ -100,6 +101,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         is_of_rows = kind != "factor" and _is_of_merged_rows(program, failure, fix)
         is_of_rows = is_of_rows or is_of_unsqueezed_scores(program, failure, fix)
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
+    if code == ONE_HOT_TARGET and is_of_unsqueezed_scores(program, failure, fix):
+        return True
     if code == DTYPE_MISMATCH and kind == "dropped":
         return not any(_is_cast(program, edit) for edit in fix.edits)
     if code == CHANNEL_MISMATCH and kind in OF_DIMS and _is_map(program, failure):
