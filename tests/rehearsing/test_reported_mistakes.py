@@ -532,3 +532,59 @@ def test_padding_that_is_written_leaves_a_draw_what_it_is(
     told = [f for f in findings if f.severity != "note"]
     assert len(told) == count
     assert all(f.fixes[0].message == "`nn.Embedding(60, 4)`" for f in told)
+
+
+TARGETS = """\
+net = nn.Sequential({layers})
+x, y = {inputs}, {targets}
+loader = DataLoader(TensorDataset(x, y), batch_size=8)
+criterion = {loss}
+for a, b in loader:
+    criterion(net(a), b).backward()
+"""
+LINEAR = {"layers": "nn.Linear(4, 5)", "inputs": "torch.randn(40, 4)"}
+PIXELS = {
+    "layers": "nn.Conv2d(3, 4, 1)", "inputs": "torch.randn(40, 3, 6, 6)",
+    "targets": "F.one_hot(torch.randint(0, 4, (40, 6, 6)), 4)",
+    "loss": "nn.CrossEntropyLoss()",
+}  # fmt: skip
+SEVERAL = LINEAR | {
+    "targets": "torch.randint(0, 2, (40, 5)).float()",
+    "loss": "nn.CrossEntropyLoss()",
+}
+FLOATS = LINEAR | {
+    "targets": "torch.randint(0, 5, (40,)).float()",
+    "loss": "nn.BCEWithLogitsLoss()",
+}
+
+
+@pytest.mark.parametrize(
+    ("parts", "code", "fix"),
+    [
+        (PIXELS, "one-hot-target", "`b.argmax(dim=-1)`"),
+        (SEVERAL, "several-labels", "`nn.BCEWithLogitsLoss`"),
+        (
+            FLOATS,
+            "target-shape",
+            "`nn.CrossEntropyLoss` in place of `nn.BCEWithLogitsLoss` and `b.long()`",
+        ),
+    ],
+)
+def test_targets_of_classes_and_their_loss(
+    parts: dict[str, str], code: str, fix: str, tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, HEAD + TARGETS.format(**parts)).findings
+    finding = next(f for f in findings if f.severity != "note")
+    assert finding.code == code
+    assert finding.fixes[0].message == fix
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize(
+    "targets",
+    ["torch.softmax(torch.randn(40, 5), 1)", "F.one_hot(torch.arange(40) % 5).float()"],
+)
+def test_targets_of_one_class_are_quiet(targets: str, tmp_path: Path) -> None:
+    text = HEAD + TARGETS.format(**SEVERAL | {"targets": targets})
+    findings = rehearsed(tmp_path, text).findings
+    assert not [f for f in findings if f.code == "several-labels"]

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.hazards.window_targets import (
     get_end_of_window,
     get_first_item,
 )
+from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import find_constructor
@@ -182,7 +184,8 @@ def suggest_class_targets(program: Program, failure: Failure) -> Iterator[Fix]:
     cast = _find_cast_of_classes(program, labels)
     if name not in OF_EACH_SCORE or len(scores.shape) < 2:
         return
-    if labels.dtype != "int64" and cast is None:
+    of_float = labels.dtype != "int64" and cast is None
+    if of_float and not _is_cast_before(program, labels):
         return
     if (scores.shape[0], *scores.shape[2:]) != labels.shape or scores.shape[1] < 2:
         return
@@ -201,9 +204,24 @@ def suggest_class_targets(program: Program, failure: Failure) -> Iterator[Fix]:
     one_hot = Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), new),))
     of_logits = name == "binary_cross_entropy_with_logits" and cast is None
     other = _write_class_loss(program, op, text, node) if of_logits else None
+    if other is not None and of_float:
+        whole = append_method(text, place[0], ".long()")
+        shown = f"{other.message} and {whole.message}"
+        other = Fix("fits", shown, (*other.edits, *whole.edits))
     if other is not None:
         yield other
-    yield one_hot
+    if not of_float:
+        yield one_hot
+
+
+def _is_cast_before(program: Program, labels: Fact) -> bool:
+    """Return whether whole numbers were made floats where the data are made."""
+    return any(
+        maker.name.rpartition(".")[2] in CASTS
+        and bool(maker.inputs)
+        and maker.inputs[0].dtype == "int64"
+        for maker in iter_first_makers(program, labels)
+    )
 
 
 def _find_cast_of_classes(program: Program, labels: Fact) -> Op | None:
