@@ -12,9 +12,10 @@ from shapewright.findings.codes import (
     JOINED_SIZES_DIFFER,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.spans import Span
 
 CONVOLVING = operators_with("is_convolution")
@@ -52,14 +53,24 @@ def find_padding(program: Program, failure: Failure) -> tuple[list[Fix], bool]:
         built = find_constructor(program, before.module)
         if built is None or len(built[1].args) >= PADDING:
             continue
-        if not {word.arg for word in built[1].keywords} & {"padding", None}:
-            fix = with_keyword(*built, f"padding={kernel[0] // 2}")
-            bare.setdefault(built[0].span(built[1]), fix)
+        text, call = built
+        options = {word.arg: word.value for word in call.keywords}
+        if not {*options} & {"padding", None}:
+            fix = with_keyword(text, call, f"padding={kernel[0] // 2}")
+            bare.setdefault(text.span(call), fix)
+        elif "padding" in options and evaluate_whole_number(options["padding"]) == 0:
+            edit = Edit(text.span(options["padding"]), f"{kernel[0] // 2}")
+            fix = Fix("fits", f"`padding={edit.text}`", (edit,))
+            bare.setdefault(text.span(call), fix)
     fixes = list(bare.values())[:MOST_SINGLE] if is_kept or len(bare) == 1 else []
     if len(bare) > 1:
         edits = tuple(edit for fix in bare.values() for edit in fix.edits)
-        words = {edit.text.lstrip(", ") for edit in edits}
-        word = f"`{words.pop()}`" if len(words) == 1 else "`padding` of half the kernel"
+        words = {edit.text.lstrip(", ").removeprefix("padding=") for edit in edits}
+        word = (
+            f"`padding={words.pop()}`"
+            if len(words) == 1
+            else "`padding` of half the kernel"
+        )
         message = f"{word} for each of {len(bare)} convolutions"
         fixes.append(Fix("fits", message, edits))
     return fixes, is_kept

@@ -176,9 +176,11 @@ def suggest_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
                 continue
             lacking = [b - a for a, b in zip(fact.shape[2:], other.shape[2:],
                                              strict=True)]  # fmt: skip
+            text, call = text_and_call
+            if lacking and set(lacking) == {-1} and maker is not None:
+                yield from _suggest_doubling(text, call, maker)
             if min(lacking) < 0 or not any(lacking):
                 continue
-            text, call = text_and_call
             new = str(lacking[0]) if len(set(lacking)) == 1 else str(tuple(lacking))
             words = {word.arg: word.value for word in call.keywords}
             if "output_padding" in words:
@@ -186,6 +188,21 @@ def suggest_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:
                 yield Fix("fits", f"`output_padding={new}`", (edit,))
             else:
                 yield with_keyword(text, call, f"output_padding={new}")
+
+
+def _suggest_doubling(text: SourceText, call: ast.Call, maker: Op) -> Iterator[Fix]:
+    """Suggest `padding=1, output_padding=1` for a transposed convolution of three by
+    three with a stride of two, whose result is one pixel more than twice its input.
+    """
+    words = {word.arg for word in call.keywords}
+    came, left = maker.inputs[0].shape[2:], maker.outputs[0].shape[2:]
+    kernel = maker.inputs[1].shape[2:] if len(maker.inputs) > 1 else ()
+    is_doubled = all(
+        size == 2 * less + 1 for less, size in zip(came, left, strict=True)
+    )
+    is_bare = len(call.args) < 5 and not words & {"padding", "output_padding", None}
+    if set(kernel) == {3} and is_doubled and is_bare:
+        yield with_keyword(text, call, "padding=1, output_padding=1")
 
 
 def suggest_fitting_output_padding(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -23,7 +23,7 @@ from shapewright.analysis.refused_calls.handed_objects import (
 from shapewright.analysis.refused_calls.handed_results import explain_results
 from shapewright.analysis.wrong_objects import explain_keys
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
-from shapewright.program.source_text import Function, SourceText
+from shapewright.program.source_text import Function, SourceText, find_defining
 from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -65,6 +65,9 @@ def find_handed_value(program: Program, finding: Finding) -> Explanation | None:
         return None
     kind = next(group for group in match.groups()[:3] if group)
     method = match[4] or ""
+    if isinstance(place[1], ast.Call) and get_called_name(place[1]) != method:
+        call = _find_module_call(program, finding)
+        method = method if call is None else ""  # a layer's own code reads it
     start = _find_expression(program, finding, place[1], method)
     if start is None:
         return None
@@ -337,6 +340,15 @@ def _suggest_items(
     text, node = handed.text, handed.node
     written, span = text.line_of(node), text.span(node)
     call = text.parent(text.parent(node))
+    loop = text.around(node, ast.For)
+    is_single = isinstance(handed.value, list | tuple) and len(handed.value) < 2
+    is_single = is_single or (kind == "list" and _has_single_items(text, loop))
+    if is_single and isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
+        new = f"({written},)"
+        shown = f"`for {new} in {text.line_of(loop.iter)}`"
+        if loop.target.id == written:
+            yield Fix("fits", shown, (Edit(text.span(loop.target), new),))
+            return
     if method:
         if method in MOVES and isinstance(call, ast.Call):
             item = text.line_of(call).replace(written, "part", 1)
@@ -351,17 +363,27 @@ def _suggest_items(
             new = f'{written}["{key}"]'
             yield Fix("fits", f"`{new}`", (Edit(span.end, f'["{key}"]'),))
         return
-    is_single = isinstance(handed.value, list | tuple) and len(handed.value) < 2
-    loop = text.around(node, ast.For)
-    if is_single and loop is not None and isinstance(loop.target, ast.Name):
-        new = f"({written},)"
-        shown = f"`for {new} in {text.line_of(loop.iter)}`"
-        yield Fix("fits", shown, (Edit(text.span(loop.target), new),))
-        return
     yield Fix("fits", f"`{written}[0]`", (Edit(span.end, "[0]"),))
     if is_single:
         return
     yield Fix("fits", f"`{written}[1]`", (Edit(span.end, "[1]"),))
+
+
+def _has_single_items(text: SourceText, loop: ast.AST | None) -> bool:
+    """Return whether the batches of a loop hold one tensor each: its loader is built
+    with a `TensorDataset` of one.
+    """
+    node = loop.iter if isinstance(loop, ast.For) else None
+    for name in ("DataLoader", "TensorDataset"):
+        if isinstance(node, ast.Name):
+            values = find_defining(text, node.id)
+            node = values[0] if len(values) == 1 else None
+        if not isinstance(node, ast.Call) or get_called_name(node) != name:
+            return False
+        if name == "TensorDataset":
+            return len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
+        node = node.args[0] if node.args else None
+    return False
 
 
 def _iter_keys(program: Program, handed: _Handed) -> Iterator[str]:

@@ -268,7 +268,7 @@ class NewFindings:
         if cause is not None and not is_unbuilt:
             finding = cause.apply(finding)
             options = list(iter_options("definition", 0.5, cause.fixes))
-        if finding.code == TORCH_ERROR:
+        if finding.code == TORCH_ERROR and (cause is None or not cause.fixes):
             options = [*fix_mistaken_call(program, finding), *options]
         if finding.code == TUPLE_AS_TENSOR:
             options = list(fix_missing_value(program, finding))

@@ -157,6 +157,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True  # what attends to what is not exchanged for a mask
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         is_of_more = kind == "number" and is_of_more_classes(program, failure, fix)
+        if is_of_unsqueezed_scores(program, failure, fix):
+            return True
         is_many = kind != "drawn" and is_of_many_classes(program, fix)
         is_of_more = is_of_more or is_many
         is_of_more = is_of_more or has_smaller_modulus(program, fix)

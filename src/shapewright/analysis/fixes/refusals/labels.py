@@ -23,18 +23,22 @@ def is_of_other_labels(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether labels or tokens would be others than the rest of the program
     takes them for.
     """
-    return _is_of_compared_labels(program, failure, fix) or _is_of_other_tokens(
-        program, failure, fix
+    return (
+        _is_of_compared_labels(program, failure, fix)
+        or _is_of_other_tokens(program, failure, fix)
+        or is_of_unsqueezed_scores(program, failure, fix)
     )
 
 
 def is_of_unsqueezed_scores(program: Program, failure: Failure, fix: Fix) -> bool:
     """Return whether scores of classes would get a dim of 1 behind, to suit labels that
-    have one too many.
+    have one too many, or be repeated for more classes.
     """
     op = program.trace.ops[failure.op]
     if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
         return False
+    if any(".expand(" in edit.text for edit in fix.edits):
+        return True  # one score for all classes
     has_more = op.inputs[1].ndim >= op.inputs[0].ndim
     return has_more and any(edit.text.startswith(".unsqueeze(") for edit in fix.edits)
 

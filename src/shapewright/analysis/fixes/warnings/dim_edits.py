@@ -23,6 +23,19 @@ JOINS = operators_with("concatenates")
 SUMMING = frozenset({"mean", "sum", "amax"})
 
 
+def _suggest_sigmoid(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `torch.sigmoid(x)` for a softmax over the only channel of a map."""
+    name = get_called_name(call)
+    if "WithLogits" in text.text or "with_logits" in text.text:
+        return  # the loss has its own
+    if name == "softmax" and isinstance(call.func, ast.Attribute):
+        owner = text.written(call.func.value)
+        is_function = owner in ("F", "torch", "torch.nn.functional", "nn.functional")
+        value = call.args[0] if is_function and call.args else call.func.value
+        new = f"torch.sigmoid({text.written(value)})"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(call), new),))
+
+
 def suggest_other_dim(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -49,6 +62,9 @@ def suggest_other_dim(
             right = int(match[1])
             dims = [-1 if right == rank - 1 else right]
         alone = "has size 1" in finding.message
+        if alone and rank > 3:
+            yield from _suggest_sigmoid(where, call)
+            return  # one score for each pixel: no softmax is meant
         if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
             dims = [1, *dims]  # the steps, not the features
         dims = list(dict.fromkeys(dims))
