@@ -105,6 +105,9 @@ from shapewright.analysis.refused_calls.unapplied_layers import (
     find_class_for_instance,
     find_unapplied_layer,
 )
+from shapewright.analysis.refused_calls.unpacked_results import (
+    find_unpacked_results,
+)
 from shapewright.analysis.refused_calls.unscaled_losses import find_unscaled_loss
 from shapewright.analysis.refused_calls.unset_names import find_unset_name
 from shapewright.analysis.refused_calls.weightless_modules import (
@@ -150,6 +153,7 @@ FINDERS: tuple[FindCause, ...] = (
 )
 
 SOLE: tuple[FindCause, ...] = (
+    find_unpacked_results,
     find_broadcast_scores,
     find_unapplied_layer,
     find_refused_array,
