@@ -588,3 +588,38 @@ def test_targets_of_one_class_are_quiet(targets: str, tmp_path: Path) -> None:
     text = HEAD + TARGETS.format(**SEVERAL | {"targets": targets})
     findings = rehearsed(tmp_path, text).findings
     assert not [f for f in findings if f.code == "several-labels"]
+
+
+ADVERSARIAL = """\
+maker = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+judge = nn.Sequential(nn.Linear(8, 1), nn.Sigmoid())
+optimizer = torch.optim.Adam(judge.parameters())
+{outside}
+for (real,) in DataLoader(TensorDataset(torch.randn(44, 8)), batch_size={size}):
+    {inside}
+    fake = maker(torch.randn(b, 4)).detach()
+    loss = F.binary_cross_entropy(judge(real), torch.ones(b, 1))
+    loss = loss + F.binary_cross_entropy(judge(fake), torch.zeros(b, 1))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "fix"),
+    [
+        ({"size": 16, "inside": "b = 16", "outside": ""}, "`b = real.size(0)`"),
+        ({"size": 11, "inside": "b = 16", "outside": ""}, "`b = real.size(0)`"),
+        (
+            {"size": "b", "inside": "pass", "outside": "b = 16"},
+            "`real.size(0)` for `b`",
+        ),
+    ],
+    ids=["the last batch", "another batch size", "a setting"],
+)
+def test_what_a_loop_makes_for_its_batch_has_its_rows(
+    parts: dict[str, object], fix: str, tmp_path: Path
+) -> None:
+    (error,) = rehearsed(tmp_path, HEAD + ADVERSARIAL.format(**parts)).findings
+    assert [fix.message for fix in error.fixes if fix.checked] == [fix]

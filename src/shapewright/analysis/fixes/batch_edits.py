@@ -17,8 +17,9 @@ from shapewright.findings.codes import (
     ONE_VALUE_PER_CHANNEL,
 )
 from shapewright.findings.finding import Edit, Fix, Related
-from shapewright.operators.facts import values_of
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -164,6 +165,48 @@ def suggest_counted_batch(program: Program, failure: Failure) -> Iterator[Fix]:
     edits = [Edit(text.span(node), f"{given}.shape[0]") for node in places]
     if written not in names:
         yield Fix("fits", f"`{given}.shape[0]` for `{written}`", tuple(edits))
+
+
+def suggest_size_of_loop_batch(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `b = real.size(0)`, or `torch.ones(real.size(0), 1)`, where what a loop
+    makes for its batch has a number of rows that is written elsewhere.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.node(op.span)
+    rows = {fact.shape[0] for fact in op.inputs[:2] if fact.shape}
+    if place is None or len(rows) != 2 or len(op.inputs) < 2:
+        return
+    text, node = place
+    loop = next((n for n in text.outwards(node) if isinstance(n, ast.For)), None)
+    targets = [
+        name.id
+        for name in (ast.walk(loop.target) if loop is not None else ())
+        if isinstance(name, ast.Name)
+    ]
+    if loop is None or not targets or get_called_name(loop.iter) == "range":
+        return
+    if get_called_name(loop.iter) == "enumerate":
+        targets = targets[1:]
+    new = f"{targets[0]}.size(0)" if targets else ""
+    edits: dict[Span, Edit] = {}
+    shown = ""
+    for call in (c for c in ast.walk(loop) if get_called_name(c) in FACTORIES):
+        for size in call.args[:1] if isinstance(call, ast.Call) and new else ():
+            size = size.elts[0] if isinstance(size, ast.Tuple) and size.elts else size
+            values = find_defining(text, size.id) if isinstance(size, ast.Name) else []
+            if len(values) != 1 or evaluate_whole_number(values[0]) not in rows:
+                continue
+            is_own = loop in list(text.outwards(values[0]))
+            where = values[0] if is_own else size
+            edits[text.span(where)] = Edit(text.span(where), new)
+            name = text.written(size)
+            shown = f"`{name} = {new}`" if is_own else f"`{new}` for `{name}`"
+    if edits:
+        yield Fix("fits", shown, tuple(edits.values()))
+
+
+FACTORIES = operators_with("is_sized_factory") | {"randn", "rand", "full", "randint"}
+"""Calls that make tensors of sizes that they are given."""
 
 
 def describe_last_batch(program: Program, failure: Failure) -> Related | None:

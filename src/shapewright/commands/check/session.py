@@ -259,7 +259,10 @@ class Session:
             ):
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"
-            if not is_refused_after(failed, run.outline, option.fix, guessed, turns):
+            of_batch = option.kind == "any-batch"  # it changes what is made for it
+            if of_batch or not is_refused_after(
+                failed, run.outline, option.fix, guessed, turns
+            ):
                 reported.mends.append(Mend(option, texts, run))
 
     def room(self) -> int:

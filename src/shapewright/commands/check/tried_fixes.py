@@ -34,8 +34,10 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 
-OF_ELEMENTS = frozenset({"dtype", "missing-items", "numpy", "storage"})
-"""Kinds of fixes that change no shape, or leave out items that are none."""
+OF_ELEMENTS = frozenset({"any-batch", "dtype", "missing-items", "numpy", "storage"})
+"""Kinds of fixes that change no shape, leave out items that are none, or make as many
+rows as a batch has.
+"""
 Crowded = Collection[tuple[str, int]]
 """Lines with several calls that fail by themselves."""
 
@@ -80,9 +82,16 @@ def is_enough(
     tried = mend.tried
     if not _is_clean(mend, before) or _count_warnings(tried) > shared:
         return False
-    if wanted is not None and tried.output != wanted:
+    if wanted is not None and _has_other_output(mend, wanted):
         return False
     return not tried.failures or turn > 0
+
+
+def _has_other_output(mend: Mend, wanted: tuple[tuple[int, ...], ...]) -> bool:
+    """Return whether a run with a repair ends with other shapes than are wanted; of one
+    that makes as many rows as a batch has, the last ones are fewer.
+    """
+    return mend.option.kind != "any-batch" and mend.tried.output != wanted
 
 
 HIDDEN = frozenset({PADDED_MEAN, PADDED_LAST_STEP})
@@ -304,7 +313,7 @@ def rank_repair(
     """
     tried = mend.tried
     new = [place for place in tried.failures if place not in before]
-    differs = wanted is not None and tried.output != wanted
+    differs = wanted is not None and _has_other_output(mend, wanted)
     return (
         not tried.complete,
         bool(new),
