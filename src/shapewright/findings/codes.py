@@ -577,7 +577,7 @@ FLOAT_MASK = _hazard("float-mask",
     "a mask of the numbers 0 and 1 that attention adds to its scores: it hides nothing",
     "a mask of truths: leave out `.float()`, or `mask.bool()`", of_shapes=False)
 RESULT_DROPPED = _hazard("result-dropped",
-    "a changed tensor that is thrown away: `x.masked_fill(mask, 0)` on its own",
+    "a changed tensor that is thrown away; one of two results that nothing reads",
     "`x = x.masked_fill(mask, 0)`", of_shapes=False)
 UNSHIFTED_TARGET = _hazard("unshifted-target",
     "a language model whose targets are the tokens that it reads, at the same place",
