@@ -794,7 +794,7 @@ ORDER_AS_RANK = _mistake("order-as-rank",
     "one `argsort` taken for ranks: it says which item stands at each place",
     "`scores.argsort().argsort()`")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
-    "`out_features` or another size that is set on a layer: its weight stays",
+    "a size that is set on a layer, an attribute set behind what is built of it",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")
 GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
