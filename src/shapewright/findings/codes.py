@@ -559,7 +559,7 @@ LOSS_SHAPES = _hazard("loss-shapes",
     "a loss of the same elements in two shapes, of which torch warns",
     "`target.view_as(prediction)`")
 ONE_SAMPLE = _hazard("one-sample",
-    "a loss of one sample with each of a batch; a last batch of one that is broadcast",
+    "a loss of one sample with each of a batch; an accuracy of the first sample alone",
     "the whole prediction, or `sample.expand_as(prediction)`")
 REPEATED_INDEX = _hazard("repeated-index",
     "`x[index] += y` with repeated indices: all but the last are lost",
