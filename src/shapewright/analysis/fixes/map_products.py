@@ -32,7 +32,7 @@ def suggest_product_of_positions(program: Program, failure: Failure) -> Iterator
     `f.flatten(1) @ f.flatten(1).t()` where the channels stand outside.
     """
     op = program.trace.ops[failure.op]
-    left_first = find_map_product(program, op)
+    left_first = _find_map_product(program, op)
     place = program.node(op.span)
     if left_first is None or place is None or not isinstance(place[1], ast.expr):
         return
@@ -57,7 +57,7 @@ def suggest_product_of_positions(program: Program, failure: Failure) -> Iterator
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
-def find_map_product(program: Program, op: Op) -> bool | None:
+def _find_map_product(program: Program, op: Op) -> bool | None:
     """Return whether the left of two maps that are multiplied has its channels moved to
     the end, False where the right one has, and None if they are no such maps.
     """
@@ -123,7 +123,7 @@ def is_of_rows_of_maps(program: Program, failure: Failure, fix: Fix) -> bool:
     be flattened.
     """
     op = program.trace.ops[failure.op]
-    if find_map_product(program, op) is None:
+    if _find_map_product(program, op) is None:
         return False
     both = sum(edit.text.count(".flatten(") for edit in fix.edits)
     return both < len(op.inputs)

@@ -30,7 +30,7 @@ ITEM_STEPS = 4
 
 
 @dataclass(frozen=True)
-class FirstSample:
+class _FirstSample:
     """A comparison of the first elements of two tensors."""
 
     text: SourceText
@@ -60,7 +60,7 @@ def find_first_samples(program: Program) -> Iterator[Finding]:
         )
 
 
-def iter_first_samples(program: Program) -> Iterator[FirstSample]:
+def iter_first_samples(program: Program) -> Iterator[_FirstSample]:
     """Yield the comparisons of first samples that a loop keeps as its result."""
     for text in program.own_texts():
         for node in text.nodes:
@@ -84,7 +84,7 @@ def iter_first_samples(program: Program) -> Iterator[FirstSample]:
             whole = [text.written(part.value) for part in (first, second)]
             if not _is_compared_whole(text, loop, whole):
                 statement, value = kept
-                yield FirstSample(text, statement, value, first, second, count)
+                yield _FirstSample(text, statement, value, first, second, count)
 
 
 def _find_kept(text: SourceText, node: ast.Compare) -> tuple[ast.stmt, ast.expr] | None:
