@@ -130,3 +130,64 @@ def test_a_loss_in_a_function_of_its_own_is_not_computed_in_evaluation(
     start = "def compute(x):\n    return F.mse_loss(net(x), torch.zeros(len(x), 2))\n"
     (finding,) = find_errors(tmp_path, {"act": "pass", "train": train, "start": start})
     assert not any("eval()" in fix.message for fix in finding.fixes)
+
+
+LEFT = """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def check(self, when=0):
+        self.model.eval()
+        with torch.no_grad():
+            for x, y in batches[:2]:
+                nn.functional.cross_entropy(self.model(x), y)
+
+    def fit(self):
+        self.model.train()
+        for step, (x, y) in enumerate(batches):
+            if step % 4 == 3:
+                {check}
+            self.optimizer.zero_grad()
+            nn.functional.cross_entropy(self.model(x), y).backward()
+            self.optimizer.step()
+
+
+def measure(model, pairs):
+    model.eval()
+    with torch.no_grad():
+        return [nn.functional.cross_entropy(model(x), y) for x, y in pairs]
+
+
+batches = [(torch.randn(8, 6), torch.randint(3, (8,))) for _ in range(8)]
+Trainer(nn.Sequential(nn.Linear(6, 8), nn.Dropout(), nn.Linear(8, 3))).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "self.check()",
+        "self.check(when=step)",
+        "losses = measure(self.model, batches[:2])",
+        "losses = measure(pairs=batches[:2], model=self.model)",
+    ],
+)
+def test_training_mode_comes_back_after_the_call_that_left_it(
+    check: str, tmp_path: Path
+) -> None:
+    text = LEFT.format(check=check)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "trained-in-eval-mode"
+    called = check.removeprefix("losses = ")
+    assert finding.fixes[0].message == f"`self.model.train()` after `{called}`"
+
+
+def test_training_mode_that_comes_back_is_quiet(tmp_path: Path) -> None:
+    text = LEFT.format(check="self.check(); self.model.train()")
+    assert not rehearsed(tmp_path, text).findings

@@ -41,3 +41,40 @@ def test_height_and_width_are_not_exchanged(
 def test_images_that_are_turned_are_quiet(tmp_path: Path) -> None:
     text = PROGRAM.format(before="48, 48, 3", after="2, 0, 1", method="permute")
     assert not rehearsed(tmp_path, text).findings
+
+
+HEADS = """\
+import torch
+from torch import nn
+
+scores = nn.Conv2d(8, 5, 1)
+for step in range(3):
+    maps = torch.randn(6, 8, 10, 14)
+    b, c, h, w = maps.shape
+    flat = maps.view(b, 2, c // 2, h * w).transpose(2, 3)
+    heads = flat.softmax(2) * flat
+    heads = {cut}
+    scores(heads.reshape(b, c, h, w)).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "torch.reshape(heads, (b, 2, c // 2, h, w))",
+        "torch.reshape(heads, [b, 2, c // 2, h, w])",
+        "heads.reshape(b, 2, c // 2, h, w)",
+        "heads.reshape((b, 2, c // 2, h, w))",
+        "heads.contiguous().view(b, 2, c // 2, h, w)",
+    ],
+)
+def test_pixels_of_heads_go_behind_their_features(cut: str, tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, HEADS.format(cut=cut)).findings
+    assert finding.code == "view-mixes-dims"
+    (fix,) = finding.fixes
+    assert ".transpose(2, 3).reshape(" in fix.message
+
+
+def test_pixels_that_are_turned_are_quiet(tmp_path: Path) -> None:
+    cut = "torch.reshape(heads.transpose(2, 3), (b, 2, c // 2, h, w))"
+    assert not rehearsed(tmp_path, HEADS.format(cut=cut)).findings

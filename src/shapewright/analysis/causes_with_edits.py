@@ -84,6 +84,7 @@ from shapewright.analysis.refused_calls.refused_arrays import find_refused_array
 from shapewright.analysis.refused_calls.refused_choices import find_refused_choice
 from shapewright.analysis.refused_calls.registered_names import find_registered_name
 from shapewright.analysis.refused_calls.resumed_optimizers import find_resumed_optimizer
+from shapewright.analysis.refused_calls.sample_conditions import find_batch_as_sample
 from shapewright.analysis.refused_calls.sampler_indices import (
     find_batch_sampler,
     find_indices_of_whole,
@@ -213,6 +214,7 @@ SOLE: tuple[FindCause, ...] = (
     find_unset_name,
     find_size_read,
     find_item_dims,
+    find_batch_as_sample,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

@@ -559,7 +559,7 @@ LOSS_SHAPES = _hazard("loss-shapes",
     "a loss of the same elements in two shapes, of which torch warns",
     "`target.view_as(prediction)`")
 ONE_SAMPLE = _hazard("one-sample",
-    "a loss of one sample with each of a batch; a last batch of one that is broadcast",
+    "a loss of one sample with each of a batch; an accuracy of the first sample alone",
     "the whole prediction, or `sample.expand_as(prediction)`")
 REPEATED_INDEX = _hazard("repeated-index",
     "`x[index] += y` with repeated indices: all but the last are lost",
@@ -577,7 +577,7 @@ FLOAT_MASK = _hazard("float-mask",
     "a mask of the numbers 0 and 1 that attention adds to its scores: it hides nothing",
     "a mask of truths: leave out `.float()`, or `mask.bool()`", of_shapes=False)
 RESULT_DROPPED = _hazard("result-dropped",
-    "a changed tensor that is thrown away: `x.masked_fill(mask, 0)` on its own",
+    "a changed tensor that is thrown away; one of two results that nothing reads",
     "`x = x.masked_fill(mask, 0)`", of_shapes=False)
 UNSHIFTED_TARGET = _hazard("unshifted-target",
     "a language model whose targets are the tokens that it reads, at the same place",
@@ -794,7 +794,7 @@ ORDER_AS_RANK = _mistake("order-as-rank",
     "one `argsort` taken for ranks: it says which item stands at each place",
     "`scores.argsort().argsort()`")
 SIZE_ATTRIBUTE_SET = _mistake("size-attribute-set",
-    "`out_features` or another size that is set on a layer: its weight stays",
+    "a size that is set on a layer, an attribute set behind what is built of it",
     "a new layer in its place: `model.fc = nn.Linear(512, 3)`")
 GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.fixes.listed_tensors import collect_listed
 from shapewright.analysis.fixes.suspect_lines import (
     Line,
     iter_nodes_on,
@@ -145,7 +146,7 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
         yield append_method(text, func.value, method)
     elif isinstance(node, ast.Call):
         computes = fact.requires_grad and get_called_name(node) in OF_BOTH
-        lists = [_collect_kept(text, argument) for argument in node.args]
+        lists = [collect_listed(text, argument) for argument in node.args]
         computes &= not any(lists)
         own = list(_suggest_functions_of_torch(text, node)) if computes else []
         yield from own
@@ -158,18 +159,6 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
                 )
             else:
                 yield append_method(text, argument, method)
-
-
-def _collect_kept(text: SourceText, argument: ast.expr) -> list[ast.expr]:
-    """Return what a file appends to a list, which has no methods of a tensor."""
-    written = text.written(argument)
-    kept = []
-    for node in text.nodes:
-        match node:
-            case ast.Call(ast.Attribute(owner, "append"), [item]):
-                if text.written(owner) == written:
-                    kept.append(item)
-    return kept
 
 
 OF_BOTH = operators_with("computes_each_element", "reduces_dims")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from shapewright.analysis.fixes.map_products import suggest_product_of_positions
 from shapewright.analysis.fixes.operands import append_method, with_method
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
@@ -174,8 +175,10 @@ def suggest_transposed_weight(program: Program, failure: Failure) -> Iterator[Fi
 
 def suggest_swapped_product(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `q @ k.transpose(2, 3)` for `k.transpose(2, 3) @ q` where the product
-    does not meet what it is combined with, and the other one does.
+    does not meet what it is combined with, and the other one does; the product of all
+    positions for that of two maps.
     """
+    yield from suggest_product_of_positions(program, failure)
     unmet = failure.unmet
     op = program.trace.ops[failure.op]
     if unmet is None or unmet.code not in OF_PRODUCTS or len(op.inputs) != 2:

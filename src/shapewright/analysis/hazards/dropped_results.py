@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.lost_results import find_lost_results
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import RESULT_DROPPED, looks_for
 from shapewright.findings.finding import Finding
@@ -84,6 +85,7 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
             yield scene.finding(RESULT_DROPPED, call.op, message)
     yield from _find_overwritten_results(scene)
     yield from _find_unreturned_outputs(scene)
+    yield from find_lost_results(scene.program)
 
 
 def _find_unreturned_outputs(scene: HazardContext) -> Iterator[Finding]:

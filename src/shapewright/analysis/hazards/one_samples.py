@@ -20,6 +20,7 @@ from shapewright.analysis.hazards.context import (
     LOSSES,
     HazardContext,
 )
+from shapewright.analysis.hazards.first_samples import find_first_samples
 from shapewright.analysis.provenance.axes import Axis, Dims
 from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall
 from shapewright.analysis.provenance.view_axes import get_items
@@ -40,9 +41,10 @@ FARTHEST = 8
 
 @looks_for(ONE_SAMPLE)
 def find_one_samples(scene: HazardContext) -> Iterator[Finding]:
-    """Find losses between one sample and many, and calls that combine a batch of 1 with
-    a larger batch.
+    """Find losses between one sample and many, calls that combine a batch of 1 with a
+    larger batch, and accuracies of first samples.
     """
+    yield from find_first_samples(scene.program)
     alike: dict[object, set[int]] = {}
     for call in scene.calls:
         op = call.op

@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.late_settings import find_late_settings
 from shapewright.findings.codes import SIZE_ATTRIBUTE_SET, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.attribute_writes import AttributeWrite, iter_attribute_writes
@@ -19,7 +20,10 @@ from shapewright.program.source_text import SourceText
 
 @looks_for(SIZE_ATTRIBUTE_SET)
 def find_set_sizes(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find assignments such as `model.fc.out_features = 3`."""
+    """Find assignments such as `model.fc.out_features = 3`, and attributes that are set
+    behind what the base class builds of them.
+    """
+    yield from find_late_settings(scene)
     layers: dict[str, list[tuple[str, str, str]]] = {}
     for met in scene.observations("size-attribute"):
         path, kind, name, shape = met.name.split()

@@ -11,6 +11,7 @@ from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.fixes.flattened_batches import is_of_whole_batch
 from shapewright.analysis.fixes.grey_images import suggest_grey_images
 from shapewright.analysis.fixes.index_edits import is_crossed, is_narrowed
+from shapewright.analysis.fixes.map_products import is_of_rows_of_maps
 from shapewright.analysis.fixes.pooled_maps import is_of_columns
 from shapewright.analysis.fixes.refusals.labels import (
     is_of_many_classes,
@@ -91,7 +92,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if _is_each_with_each(program, failure, fix) or is_crossed(program, failure, fix):
         return True
-    if is_narrowed(program, failure, fix):
+    if is_narrowed(program, failure, fix) or is_of_rows_of_maps(program, failure, fix):
         return True
     if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
         return True

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations
 from math import isqrt, prod
 
@@ -14,14 +15,18 @@ from shapewright.analysis.fixes.head_views import (
     is_cut_around_tokens,
     suggest_heads_behind_tokens,
 )
-from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.operands import TIGHT, append_method
 from shapewright.analysis.fixes.order_edits import find_view_back
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.provenance.call_expressions import (
+    find_tensor_expressions,
+    is_namespace,
+)
 from shapewright.analysis.training_mistakes.array_shapes import find_pairs, get_sides
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Op
 
 
@@ -104,19 +109,31 @@ def _get_end(span: Span) -> tuple[int, int]:
 def suggest_transpose(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `permute` for a view, or a transpose before or after it."""
+    """Suggest `permute` for a view, or a transpose before or after it; the same as a
+    method of its tensor for `torch.reshape(x, sizes)`.
+    """
     op = program.op_at(finding.span, finding.module)
     if op is None or not isinstance(node, ast.Call) or not op.outputs:
         return
     if not isinstance(node.func, ast.Attribute):
         return
+    if is_namespace(node.func.value):
+        if len(node.args) == 2 and isinstance(node.args[0], TIGHT):
+            owner = text.span(node.args[0])
+            whole = text.span(node)
+            front = Span(owner.file, whole.line, whole.column, owner.line, owner.column)
+            sizes = f"*{text.written(node.args[1])})"
+            if isinstance(node.args[1], ast.Tuple | ast.List):
+                sizes = ", ".join(map(text.written, node.args[1].elts)) + ")"
+            for fix in _suggest_orders(program, op, text, node, owner, sizes):
+                yield replace(fix, edits=(Edit(front, ""), *fix.edits))
+        return
     if is_cut_around_tokens(op):
         yield from suggest_heads_behind_tokens(program, op, text, node)
         return
-    before, after = op.inputs[0].shape, op.outputs[0].shape
     owner, span = text.owner_span(node.func), text.span(node)
     tail = Span(span.file, *_get_end(owner), *_get_end(span))
-    rank = len(before)
+    rank = len(op.inputs[0].shape)
     if "of unfolded patches" in finding.message:
         new = f".permute(0, 2, 3, 1, 4, 5).reshape({text.at(tail).partition('(')[2]}"
         shown = join_lines(text.at(owner) + new)
@@ -127,6 +144,20 @@ def suggest_transpose(
         return
     if "several samples in one row" in finding.message and rank > 2:
         yield from _suggest_row_per_sample(program, op, text, tail)
+    yield from _suggest_orders(
+        program, op, text, node, owner, text.at(tail).partition("(")[2]
+    )
+
+
+def _suggest_orders(
+    program: Program, op: Op, text: SourceText, node: ast.Call, owner: Span, sizes: str
+) -> Iterator[Fix]:
+    """Suggest the dims of a view's tensor in another order, before the view or in its
+    place.
+    """
+    before, after = op.inputs[0].shape, op.outputs[0].shape
+    tail = Span(owner.file, *_get_end(owner), *_get_end(text.span(node)))
+    rank, method = len(before), get_called_name(node)
     exact = False
     if sorted(before) == sorted(after):
         orders = [
@@ -144,7 +175,6 @@ def suggest_transpose(
             exact = True
     if exact:
         return
-    sizes = text.at(tail).partition("(")[2]
     if rank == 4 and after == (before[0], before[2], before[1] * before[3]):
         new = f".transpose(1, 2).reshape({sizes}"  # heads beside their features
         yield Fix("fits", f"`{join_lines(text.at(owner) + new)}`", (Edit(tail, new),))
@@ -181,15 +211,12 @@ def suggest_transpose(
                 names[second_dim],
                 names[first_dim],
             )
-            new = (
-                f".{node.func.attr}({', '.join(names)}).transpose({first_dim},"
-                f" {second_dim})"
-            )
+            new = f".{method}({', '.join(names)}).transpose({first_dim}, {second_dim})"
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
             if second_dim == 1 and prod(after[:2]) == before[0]:
                 # What follows may read the dims in the order that they had before.
-                new = f".{node.func.attr}({', '.join(names)})"
+                new = f".{method}({', '.join(names)})"
                 shown = join_lines(text.at(owner) + new)
                 yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.layer_kinds import get_nn_name
 from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.fixes.warnings.setting_edits import suggest_early_setting
 from shapewright.analysis.hazards.norm_settings import (
     find_positional_eps,
     get_other_weight,
@@ -58,10 +59,13 @@ def suggest_turned_norm(
 def suggest_new_layer(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `model.fc = nn.Linear(512, 3)` for `model.fc.out_features = 3`."""
+    """Suggest `model.fc = nn.Linear(512, 3)` for `model.fc.out_features = 3`, and a
+    setting before what is built of it.
+    """
     built = program.built.get(finding.module)
     lines = {finding.line, *(related.span.line for related in finding.related)}
     if built is None:
+        yield from suggest_early_setting(program, finding, text, node)
         return
     writes = {
         name: write

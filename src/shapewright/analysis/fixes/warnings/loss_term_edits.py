@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -282,6 +283,24 @@ def _suggest_kept_result(
             yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
+def _suggest_other_result(
+    text: SourceText, node: ast.AST, message: str
+) -> Iterator[Fix]:
+    """Suggest `c[:, order]` for the `h[:, order]` that stands in its place."""
+    names = re.search(r"reads the `(\w+)` that came with `(\w+)`", message)
+    if names is None or not isinstance(node, ast.expr):
+        return
+    second, first = names.groups()
+    places = [
+        part
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and part.id == first
+    ]
+    edits = tuple(Edit(text.span(part), second) for part in places)
+    shown = re.sub(rf"(?<![\w.]){first}\b", second, text.written(node))
+    yield Fix("fits", f"`{join_lines(shown)}`", edits)
+
+
 def suggest_assigned_result(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -291,6 +310,9 @@ def suggest_assigned_result(
     if "a forward hook changes" in finding.message and isinstance(node, ast.Assign):
         new = f"return {text.written(node.value)}"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        return
+    if "is computed twice" in finding.message:
+        yield from _suggest_other_result(text, node, finding.message)
         return
     pair = find_overwriting(text, node)
     if pair is not None:

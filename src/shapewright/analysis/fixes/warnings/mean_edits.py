@@ -7,6 +7,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.warnings.training_edits import suggest_last_batch
+from shapewright.analysis.hazards.first_samples import iter_first_samples
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.curved_values import CurvedValue, iter_curved_values
@@ -179,3 +181,19 @@ def _replace_mean(text: SourceText, value: ast.expr) -> tuple[Edit, ...] | None:
             tail = written[written.rindex("mean") + 4 :]
             return (Edit(text.span(call), f"{head}sum{tail}"),)  # type: ignore[arg-type]
     return None
+
+
+def suggest_whole_batch(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `(guesses == labels).float().mean().item()` for a comparison of the first
+    samples, and `drop_last=True` where a last batch is one sample.
+    """
+    if "samples alone" not in finding.message:
+        yield from suggest_last_batch(program, finding, text, node)
+        return
+    for place in iter_first_samples(program):
+        if place.value is node and isinstance(node, ast.expr):
+            left, right = (text.written(p.value) for p in (place.first, place.second))
+            new = f"({left} == {right}).float().mean().item()"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))

@@ -17,7 +17,7 @@ from shapewright.analysis.fixes.warnings.training_edits import find_owners
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import EVALUATED_IN_TRAINING_MODE
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -62,6 +62,8 @@ def suggest_mode(
             break
     if loop is not None and method == "eval":
         statement = loop
+    if method == "train" and loop is not None:
+        yield from _suggest_training_again(program, finding, text, loop)
     for name in dict.fromkeys(names):
         if isinstance(statement, ast.stmt):
             new = f"{name}.{method}()"
@@ -71,6 +73,53 @@ def suggest_mode(
             yield Fix("fits", f"`{new}`", (place,))
     if method == "eval" and own is not None:
         yield from _suggest_both_modes(program, text, *own)
+
+
+def _suggest_training_again(
+    program: Program, finding: Finding, text: SourceText, loop: ast.For | ast.While
+) -> Iterator[Fix]:
+    """Suggest `model.train()` behind the call of a function that leaves the model in
+    evaluation mode, where this call stands in the loop that trains.
+    """
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    owner = get_receiver(place[1]) if place is not None else None
+    if place is None or owner is None or place[0].file != text.file:
+        return
+    function = text.around(place[1], *FUNCTIONS)
+    if not isinstance(function, ast.FunctionDef) or loop in list(
+        text.outwards(place[1])
+    ):
+        return
+    calls = [
+        call
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and get_called_name(call) == function.name
+    ]
+    name = get_dotted_name(owner)
+    for call in calls:
+        model = _name_at_call(function, call, name)
+        if model:
+            new = f"{model}.train()"
+            edit = write_after(text, text.statement_of(call), new)
+            shown = f"`{new}` after `{join_lines(text.written(call))}`"
+            yield Fix("fits", shown, (edit,))
+
+
+def _name_at_call(function: ast.FunctionDef, call: ast.Call, name: str) -> str:
+    """Return the name that an object of a function has where the function is called:
+    that of the argument for a parameter, of `trainer.model` for `self.model`.
+    """
+    first, dot, rest = name.partition(".")
+    names = [argument.arg for argument in function.args.args]
+    is_method = names[:1] == ["self"] and isinstance(call.func, ast.Attribute)
+    passed = dict(zip(names[is_method:], call.args, strict=False))
+    passed |= {word.arg: word.value for word in call.keywords if word.arg}
+    if is_method and isinstance(call.func, ast.Attribute):
+        passed["self"] = call.func.value
+    if first not in names:
+        return name
+    outer = get_dotted_name(passed[first]) if first in passed else ""
+    return f"{outer}{dot}{rest}" if outer else ""
 
 
 def _suggest_evaluation(program: Program, name: str) -> Iterator[Fix]:

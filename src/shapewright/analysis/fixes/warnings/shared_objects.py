@@ -86,6 +86,9 @@ def suggest_model_copy(
                 edit = Edit(text.span(argument), new)
                 yield Fix("fits", f"`{join_lines(new)}`", (edit,))
         return
+    if "nothing is left of the best" in finding.message and isinstance(node, ast.expr):
+        yield from _suggest_copies(text, node)
+        return
     names = ONE_MODEL.search(finding.message)
     if "from here on" in finding.message and isinstance(node, ast.Assign) and names:
         new = f"{names[1]}.load_state_dict({names[2]}.state_dict())"

@@ -77,6 +77,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_two_letters,
     suggest_unreduced_loss,
 )
+from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
 from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
@@ -114,10 +115,7 @@ from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_parameter,
     suggest_probability,
 )
-from shapewright.analysis.fixes.warnings.training_edits import (
-    suggest_last_batch,
-    suggest_own_module,
-)
+from shapewright.analysis.fixes.warnings.training_edits import suggest_own_module
 from shapewright.analysis.fixes.warnings.training_ways import (
     TRAINING_WAYS,
     Suggest,
@@ -315,7 +313,7 @@ WAYS: dict[str, Suggest] = {
     BATCH_DEPENDENCE: suggest_dim_of_features,
     LAYOUT: suggest_batch_first,
     EINSUM_REDUCTION: suggest_arrow,
-    ONE_SAMPLE: suggest_last_batch,
+    ONE_SAMPLE: suggest_whole_batch,
     LAST_STEP: suggest_last_states,
     PADDED_LAST_STEP: suggest_last_of_each,
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
