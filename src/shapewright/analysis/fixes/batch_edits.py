@@ -114,8 +114,8 @@ def describe_unbatched(program: Program, failure: Failure) -> Related | None:
         for call in program.trace.calls:
             if call.span is None or not call.ops[0] <= op.index < call.ops[1]:
                 continue
-            given = {leaf.tensor for leaf in collect_leaves(list(call.inputs))}
-            if op.inputs[0].tensor not in given:
+            entered = {leaf.tensor for leaf in collect_leaves(list(call.inputs))}
+            if op.inputs[0].tensor not in entered:
                 return None  # what the model makes of its input may have a batch
             words = (
                 f"`{call.path or call.class_name}` is given one sample"
@@ -138,7 +138,7 @@ def suggest_counted_batch(program: Program, failure: Failure) -> Iterator[Fix]:
     text, call = place
     scope = text.around(call, ast.FunctionDef)
     names = [part.arg for part in scope.args.args] if scope is not None else []
-    given = next((name for name in names if name not in ("self", "cls")), "")
+    sequence = next((name for name in names if name not in ("self", "cls")), "")
     first = call.args[0]
     size = first.elts[0] if isinstance(first, ast.Tuple | ast.List) else first
     usual = {
@@ -147,24 +147,24 @@ def suggest_counted_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         if short.began <= failure.op < short.ended
     }
     sizes = [value for _, value in op.arguments if type(value) is int][:1]
-    if scope is None or not given or not sizes or sizes[0] not in usual:
+    if scope is None or not sequence or not sizes or sizes[0] not in usual:
         return
     if not isinstance(size, ast.Name | ast.Attribute):
         return
     written = text.written(size)
     for target, value in iter_assignments(scope):
         if text.written(target) == written and value is not None:
-            edit = Edit(text.span(value), f"{given}.shape[0]")
-            yield Fix("fits", f"`{written} = {given}.shape[0]`", (edit,))
+            edit = Edit(text.span(value), f"{sequence}.shape[0]")
+            yield Fix("fits", f"`{written} = {sequence}.shape[0]`", (edit,))
             return
     places = [
         node
         for node in ast.walk(scope)
         if isinstance(node, ast.Name | ast.Attribute) and text.written(node) == written
     ]
-    edits = [Edit(text.span(node), f"{given}.shape[0]") for node in places]
+    edits = [Edit(text.span(node), f"{sequence}.shape[0]") for node in places]
     if written not in names:
-        yield Fix("fits", f"`{given}.shape[0]` for `{written}`", tuple(edits))
+        yield Fix("fits", f"`{sequence}.shape[0]` for `{written}`", tuple(edits))
 
 
 def suggest_size_of_loop_batch(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -59,7 +59,7 @@ def _describe_scale(text: SourceText, norm: ast.expr) -> Finding | None:
     ]
     if nodes[0] is None or nodes[1] is None:
         return None
-    mean, std = [list_numbers(text, node) for node in nodes if node is not None]
+    mean, std = [_list_numbers(text, node) for node in nodes if node is not None]
     if not mean or not std or min(std) <= 0:
         return None
     related: list[Related] = []
@@ -87,7 +87,7 @@ def _describe_scale(text: SourceText, norm: ast.expr) -> Finding | None:
     )
 
 
-def list_numbers(text: SourceText, node: ast.expr | None) -> list[float]:
+def _list_numbers(text: SourceText, node: ast.expr | None) -> list[float]:
     """Return the numbers that an argument holds, as far as they are written: a list, a
     name of one, `[x / 255 for x in ...]`, `np.array([...]) / 255`.
     """
@@ -95,18 +95,18 @@ def list_numbers(text: SourceText, node: ast.expr | None) -> list[float]:
     try:
         if isinstance(node, ast.ListComp) and len(node.generators) == 1:
             loop = node.generators[0]
-            name, values = get_last_name(loop.target), list_numbers(text, loop.iter)
+            name, values = get_last_name(loop.target), _list_numbers(text, loop.iter)
             known = [partial(_get_variable, name, value) for value in values]
             return [float(evaluate_node(node.elt, value)) for value in known]
         if isinstance(node, ast.BinOp):
             factor = float(evaluate_node(node.right))
-            values = list_numbers(text, node.left)
+            values = _list_numbers(text, node.left)
             if isinstance(node.op, ast.Div):
                 return [value / factor for value in values]
             return [v * factor for v in values] if isinstance(node.op, ast.Mult) else []
         if isinstance(node, ast.Call) and len(node.args) == 1:
             is_list = get_called_name(node) in ("array", "tensor", "list", "tuple")
-            return list_numbers(text, node.args[0]) if is_list else []
+            return _list_numbers(text, node.args[0]) if is_list else []
         items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
         return [float(evaluate_node(item)) for item in items]
     except (UnknownValue, TypeError, ValueError, ZeroDivisionError):

@@ -47,10 +47,10 @@ def suggest_turned_norm(
     if len(node.args) != 1 or op.inputs[0].ndim != 3:
         return
     steps, features = op.inputs[0].shape[1:]
-    given = text.written(node.args[0])
+    source = text.written(node.args[0])
     if not isinstance(node.args[0], ast.Name | ast.Attribute | ast.Call):
-        given = f"({given})"
-    new = f"{text.written(node.func)}({given}.transpose(1, 2)).transpose(1, 2)"
+        source = f"({source})"
+    new = f"{text.written(node.func)}({source}.transpose(1, 2)).transpose(1, 2)"
     for fix in change_layer_size(program, layer.path, steps, features, ""):
         edits = (Edit(text.span(node), new), *fix.edits)
         yield Fix("fits", f"`{join_lines(new)}` and {fix.message}", edits)
