@@ -75,3 +75,52 @@ def test_statistics_of_the_scale_of_the_pixels_are_quiet(
     parts: dict[str, str], tmp_path: Path
 ) -> None:
     assert not list_messages(tmp_path, **parts)
+
+
+MASKS = """\
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms
+
+
+class Scans(Dataset):
+    def __init__(self):
+        self.mask_tf = transforms.Compose([transforms.Resize((8, 8)), {last}])
+
+    def __len__(self):
+        return 24
+
+    def __getitem__(self, i):
+        image, mask = torch.rand(1, 8, 8), np.zeros((12, 12), dtype=np.uint8)
+        mask[2:8, 2:8] = 2
+        return image, self.mask_tf(Image.fromarray(mask))
+
+
+net = torch.nn.Conv2d(1, 3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in DataLoader(Scans(), batch_size=8):
+    loss = torch.nn.functional.cross_entropy(net(x), y.squeeze(1){cast})
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "cast", "fixes"),
+    [
+        ("transforms.ToTensor()", ".long()", ["`transforms.PILToTensor()`"]),
+        ("transforms.PILToTensor()", ".long()", None),
+        ("transforms.ToTensor()", ".mul(255).long()", None),
+    ],
+)
+def test_masks_of_classes_that_are_divided_and_cast(
+    last: str, cast: str, fixes: list[str] | None, tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, MASKS.format(last=last, cast=cast)).findings
+    told = [f for f in findings if f.code == "scaled-labels"]
+    assert [[fix.message for fix in f.fixes if fix.checked] for f in told] == (
+        [fixes] if fixes else []
+    )

@@ -7,10 +7,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import SCALED_LABELS, UNSCALED_PIXELS, looks_for
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     get_called_name,
@@ -65,11 +68,21 @@ def _has_small_means(norm: ast.expr) -> bool:
     return bool(numbers) and max(numbers) < LARGEST_MEAN
 
 
+WHITE = 255
+
+
+def _is_division_by_white(call: OperatorCall) -> bool:
+    """Return whether a call divides floats by 255."""
+    is_divided = call.name in ("div", "/", "div_", "true_divide")
+    return is_divided and len(call.op.inputs) == 1 and call.given(1) == WHITE
+
+
 @looks_for(SCALED_LABELS)
 def find_scaled_labels(scene: HazardContext) -> Iterator[Finding]:
     """Find masks of classes that are made a tensor by `ToTensor` and whole numbers
     afterwards: all are 0 then.
     """
+    seen: set[object] = set()
     for text in scene.program.own_texts():
         makers = set(_iter_makers(text))
         for node in text.nodes:
@@ -85,7 +98,62 @@ def find_scaled_labels(scene: HazardContext) -> Iterator[Finding]:
                 f"`{text.line_of(source)}` divides the numbers of the classes by 255,"
                 " and `long()` makes 0 of each of them"
             )
+            seen.add(text.span(node))
             yield Finding(SCALED_LABELS, "warning", message, text.span(node))
+    yield from _find_scaled_casts(scene, seen)
+
+
+def _find_scaled_casts(scene: HazardContext, seen: set[object]) -> Iterator[Finding]:
+    """Find casts to whole numbers of what was divided by 255, in a data set's pipeline
+    or behind it: `transforms.Compose([..., ToTensor()])(mask)`, then `masks.long()`.
+    """
+    for call in scene.calls:
+        if call.name not in CASTS or call.op.span in seen or not call.op.inputs:
+            continue
+        fact = call.op.inputs[0]
+        is_whole = call.op.outputs and call.op.outputs[0].dtype == "int64"
+        if not is_whole or not fact.dtype.startswith("float"):
+            continue
+        for _ in range(FARTHEST):
+            maker = scene.maker(fact)
+            if maker is None or not maker.op.inputs:
+                break
+            if _is_division_by_white(maker):
+                seen.add(call.op.span)
+                name = scene.words(call.op)[0]
+                message = (
+                    f"{name} holds numbers of classes that were divided by 255, and"
+                    f" {scene.operation(call.op)} makes 0 of each of them"
+                )
+                places = _list_transforms(scene)
+                finding = scene.finding(SCALED_LABELS, call.op, message)
+                yield replace(finding, related=(*finding.related, *places))
+                break
+            if maker.name not in CARRYING:
+                break
+            fact = maker.op.inputs[0]
+
+
+def _list_transforms(scene: HazardContext) -> list[Related]:
+    """Return where `ToTensor` ends a list of transforms without `Normalize`, if there
+    is one such list.
+    """
+    places = [
+        Related(text.span(listed.elts[-1]), "`ToTensor` divides by 255 here")
+        for text in scene.program.own_texts()
+        for listed in text.nodes
+        if isinstance(listed, ast.List) and listed.elts
+        if get_called_name(listed.elts[-1]) == "ToTensor"
+    ]
+    return places if len(places) == 1 else []
+
+
+CASTS = frozenset({"long", "to", "type", "int"})
+CARRYING = operators_with("is_view", "joins_tensors", "moves_device") | {
+    "[]", "to", "contiguous", "clone",
+}  # fmt: skip
+FARTHEST = 16
+"""Calls between the bytes of a mask and its cast."""
 
 
 PASSING = re.compile(r"(un)?squeeze|view|reshape|contiguous|to|flatten")

@@ -177,7 +177,16 @@ def _suggest_statistics(
 def suggest_whole_labels(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `torch.from_numpy(np.array(mask)).long()` for a mask of classes."""
+    """Suggest `torch.from_numpy(np.array(mask)).long()` for a mask of classes, and
+    `PILToTensor()` for the transform that divides it.
+    """
+    for place in finding.related:
+        transform = program.call_at(place.span)
+        if transform is not None and get_called_name(transform[1]) == "ToTensor":
+            where, call = transform
+            new = where.written(call).replace("ToTensor", "PILToTensor")
+            yield Fix("fits", f"`{new}`", (Edit(where.span(call), new),))
+            return
     source: ast.expr | None = node if isinstance(node, ast.expr) else None
     words = finding.message.partition("`")[2].partition("`")[0]
     for part in ast.walk(node):
