@@ -82,6 +82,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
     suggest_later_load,
+    suggest_trained_only,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.sign_edits import (
@@ -340,7 +341,7 @@ WAYS: dict[str, Suggest] = {
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     EQUAL_SAMPLES: suggest_active_dropout,
-    LOADED_WEIGHTS_LOST: suggest_later_load,
+    LOADED_WEIGHTS_LOST: combine(suggest_later_load, suggest_trained_only),
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
