@@ -1,4 +1,6 @@
-"""Edits that take the last step of each padded sequence, or pack the sequences."""
+"""Edits that take the last step of each padded sequence, or pack the sequences; that
+fill lists of labels up with what a loss ignores.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.hazards.padded_lists import (
+    find_fillings,
+    list_fillings,
+    list_parameters,
+)
 from shapewright.analysis.hazards.padded_steps import find_unread_lengths
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -15,7 +23,35 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_last_name,
+    is_starred,
 )
+
+
+def suggest_ignored_lists(
+    program: Program, text: SourceText, call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest to fill the lists of labels up with -100: where a tensor is made of them,
+    or in the call of the function that fills them with a number it is given.
+    """
+    fillings = find_fillings(text, call.args[0]) if call.args else []
+    functions = text.functions(get_called_name(call))
+    if len(functions) == 1 and not is_starred(call):
+        function = functions[0][1]
+        names = [name for name in list_parameters(function) if name != "self"]
+        given = {v.id for v in list_fillings(function) if isinstance(v, ast.Name)}
+        if len(given & {*names}) != 1:
+            return
+        name = (given & {*names}).pop()
+        at = names.index(name)
+        own = {word.arg: word.value for word in call.keywords}
+        value = call.args[at] if at < len(call.args) else own.get(name)
+        if value is None:
+            yield with_keyword(text, call, f"{name}=-100")
+        fillings = [value] if value is not None else []
+    if len(fillings) == 1:
+        value = fillings[0]
+        message = f"-100 in place of `{text.written(value)}`"
+        yield Fix("fits", message, (Edit(text.span(value), "-100"),))
 
 
 def suggest_last_of_each(

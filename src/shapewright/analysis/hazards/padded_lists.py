@@ -1,0 +1,192 @@
+"""Find tensors of lists that the program's own Python fills up to one length:
+`ids + [PAD] * (length - len(ids))`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from shapewright.analysis.program_run import Program
+from shapewright.program.assigned_values import find_known_value
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+)
+from shapewright.record.ops import Op
+
+MAKERS = frozenset({"tensor", "as_tensor"})
+LEAST = 2
+"""Places that are filled up, at least."""
+DEEPEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedList:
+    """A number that fills lists up, how many of it each has behind its end at least,
+    where the text writes it, and the call that it is written or given for.
+    """
+
+    value: int
+    runs: tuple[int, ...]
+    text: SourceText
+    node: ast.expr
+    place: Span | None
+
+
+def find_padded_list(program: Program, op: Op) -> PaddedList | None:
+    """Return the padding of the lists that a call makes a tensor of, or None."""
+    if op.name.rpartition(".")[2] not in MAKERS or op.inputs:
+        return None
+    arguments = dict(op.arguments)
+    rows = get_rows(arguments.get("0", arguments.get("data")))
+    ends = {row[-1] for row in rows if len(row) > 1 and row[-1] == row[-2]}
+    for value in sorted(ends):
+        runs = tuple(_count_behind(row, value) for row in rows)
+        if max(runs) < LEAST or sum(runs) == sum(map(len, rows)):
+            continue
+        for text, node in _iter_fillings(program, op):
+            number = evaluate_number(text, node)
+            if number is None or number == value:
+                place = _find_place(program, op, text, node)
+                return PaddedList(value, runs, text, node, place)
+    return None
+
+
+def _find_place(
+    program: Program, op: Op, text: SourceText, node: ast.expr
+) -> Span | None:
+    """Return the call that makes a tensor of lists, or the call of the function that
+    fills lists with a number which it is given.
+    """
+    function = text.around(node, *FUNCTIONS)
+    is_given = isinstance(node, ast.Name) and node.id in list_parameters(function)
+    for outer, inner in pairwise(op.frames):
+        if is_given and inner.span.file == text.file:
+            place = text.node(inner.span)
+            if place is not None and text.around(place, *FUNCTIONS) is function:
+                return outer.span
+    return op.span
+
+
+def get_rows(data: object) -> list[list[int]]:
+    """Return the rows of a list of whole numbers, or of several such lists."""
+    rows = data if isinstance(data, list | tuple) else ()
+    if rows and all(type(row) is int for row in rows):
+        return [list(rows)]
+    whole = [row for row in rows if isinstance(row, list | tuple) and row]
+    if len(whole) != len(rows) or any(type(n) is not int for r in whole for n in r):
+        return []
+    return [list(row) for row in whole]
+
+
+def _count_behind(row: list[int], value: int) -> int:
+    """Return how often a list has a number at its end."""
+    return next(
+        (n for n, number in enumerate(reversed(row)) if number != value), len(row)
+    )
+
+
+def _iter_fillings(program: Program, op: Op) -> Iterator[tuple[SourceText, ast.expr]]:
+    """Yield the numbers with which a call's lists are filled up, as far as the text
+    shows them; then those of the functions and the class around it.
+    """
+    seen: set[ast.AST | None] = set()
+    for frame in reversed(op.frames):
+        text = program.text(frame.span.file)
+        place = text.node(frame.span) if text is not None else None
+        if text is None or place is None or text not in program.own_texts():
+            continue
+        if isinstance(place, ast.Call) and place.args:
+            yield from ((text, node) for node in find_fillings(text, place.args[0]))
+        function = text.around(place, *FUNCTIONS)
+        held = text.around(place, ast.ClassDef)
+        for scope in (function, held, text.tree if function is None else None):
+            if scope is None or scope in seen:
+                continue
+            seen.add(scope)
+            yield from ((text, value) for value in list_fillings(scope))
+
+
+def list_fillings(scope: ast.AST) -> list[ast.expr]:
+    """Return the numbers with which a part of the text fills up lists."""
+    return [v for node in ast.walk(scope) if (v := _get_filling(node)) is not None]
+
+
+def find_fillings(text: SourceText, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+    """Return the numbers that fill up the lists which an expression stands for."""
+    values = list_fillings(node)
+    if values or not isinstance(node, ast.Name) or depth > DEEPEST:
+        return values
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    for inner in ast.walk(scope) if scope is not None else ():
+        value = None
+        if isinstance(inner, ast.Assign) and node.id in map(
+            get_dotted_name, inner.targets
+        ):
+            value = inner.value
+        elif isinstance(inner, ast.AugAssign) and get_dotted_name(inner.target) == (
+            node.id
+        ):
+            filling = _get_filling(inner)
+            values += [filling] if filling is not None else []
+        elif get_called_name(inner) in ("append", "extend") and (
+            isinstance(inner, ast.Call) and inner.args
+        ):
+            owner = get_receiver(inner)
+            if owner is not None and get_dotted_name(owner) == node.id:
+                filling = _get_filling(inner)
+                values += [filling] if filling is not None else []
+                value = inner.args[0] if filling is None else None
+        is_other = isinstance(value, ast.expr) and get_dotted_name(value) != node.id
+        if isinstance(value, ast.expr) and is_other:
+            values += find_fillings(text, value, depth + 1)
+    return list(dict.fromkeys(values))
+
+
+def _get_filling(node: ast.AST) -> ast.expr | None:
+    """Return the number of `+ [number] * count`, or of `extend([number] * count)`."""
+    if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add):
+        filling = node.right if isinstance(node, ast.BinOp) else node.value
+    elif isinstance(node, ast.Call) and get_called_name(node) == "extend" and node.args:
+        filling = node.args[0]
+    else:
+        return None
+    if not isinstance(filling, ast.BinOp) or not isinstance(filling.op, ast.Mult):
+        return None
+    sides = (filling.left, filling.right), (filling.right, filling.left)
+    for numbers, count in sides:
+        is_single = isinstance(numbers, ast.List) and len(numbers.elts) == 1
+        if is_single and not isinstance(count, ast.Constant):
+            assert isinstance(numbers, ast.List)
+            return numbers.elts[0]
+    return None
+
+
+def evaluate_number(text: SourceText, node: ast.expr) -> int | None:
+    """Return the whole number that an expression or a name stands for, if the text says
+    it.
+    """
+    number = evaluate_whole_number(node)
+    if number is not None or not isinstance(node, ast.Name):
+        return number
+    function = text.around(node, *FUNCTIONS)
+    if function is not None and node.id in list_parameters(function):
+        return None
+    value = find_known_value(text, node)
+    return None if value is node else evaluate_whole_number(value)
+
+
+def list_parameters(function: ast.AST | None) -> list[str]:
+    """Return the names of the parameters of a function, in their order."""
+    arguments = getattr(function, "args", None)
+    if not isinstance(arguments, ast.arguments):
+        return []
+    whole = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return [parameter.arg for parameter in whole]
