@@ -56,7 +56,7 @@ for ids, labels in loader:
 WRONG = {
     "a function": (
         "labels = torch.tensor([fill(y, longest) for _, y in rows])",
-        "",
+        "fill(y, longest, value=-100)",
     ),
     "in place": (
         "labels = torch.tensor([y + [PAD] * (longest - len(y)) for _, y in rows])",
@@ -85,6 +85,10 @@ WRONG = {
     ),
 }
 RIGHT = {
+    "a label of each text": (
+        "labels = torch.tensor([len(y) // 99 for _, y in rows])",
+        "",
+    ),
     "ignored by the lists": (
         "labels = torch.tensor([fill(y, longest, value=-100) for _, y in rows])",
         "",
@@ -129,6 +133,8 @@ def test_ignored_lists(tmp_path: Path, name: str) -> None:
         text = text.replace(
             "loss.backward()", "loss.mul(ids.ne(0).flatten()).sum().backward()"
         )
+    if name == "a label of each text":
+        text = text.replace(").flatten(0, 1), labels", ")[:, 0], labels")
     if name == "the only end token":
         text = text.replace(" + [END]))", "))").replace("y[:-1]", "y")
         text = text.replace("len(y) for _, y", "len(y) + 1 for _, y")

@@ -94,24 +94,38 @@ def _count_behind(row: list[int], value: int) -> int:
 
 
 def _iter_fillings(program: Program, op: Op) -> Iterator[tuple[SourceText, ast.expr]]:
-    """Yield the numbers with which a call's lists are filled up, as far as the text
-    shows them; then those of the functions and the class around it.
-    """
-    seen: set[ast.AST | None] = set()
+    """Yield the numbers with which a call's lists are filled up, as the text shows."""
     for frame in reversed(op.frames):
         text = program.text(frame.span.file)
         place = text.node(frame.span) if text is not None else None
-        if text is None or place is None or text not in program.own_texts():
+        if text is None or text not in program.own_texts():
             continue
-        if isinstance(place, ast.Call) and place.args:
-            yield from ((text, node) for node in find_fillings(text, place.args[0]))
-        function = text.around(place, *FUNCTIONS)
-        held = text.around(place, ast.ClassDef)
-        for scope in (function, held, text.tree if function is None else None):
-            if scope is None or scope in seen:
-                continue
-            seen.add(scope)
-            yield from ((text, value) for value in list_fillings(scope))
+        if not isinstance(place, ast.Call) or not place.args:
+            return
+        for node in find_fillings(text, place.args[0]):
+            yield text, node
+        for _, function in find_filling_calls(text, place.args[0]):
+            for node in list_fillings(function):
+                yield text, node
+        parameters = list_parameters(text.around(place, *FUNCTIONS))
+        if get_dotted_name(place.args[0]) not in parameters:
+            return
+
+
+def find_filling_calls(
+    text: SourceText, node: ast.expr
+) -> list[tuple[ast.Call, ast.AST]]:
+    """Return the calls in what an expression stands for, of the program's functions
+    that fill lists up, with these functions.
+    """
+    calls: dict[ast.Call, ast.AST] = {}
+    for part in iter_list_parts(text, node):
+        functions = text.functions(get_called_name(part))
+        if not isinstance(part, ast.Call) or len(functions) != 1:
+            continue
+        if list_fillings(functions[0][1]):
+            calls[part] = functions[0][1]
+    return list(calls.items())
 
 
 def list_fillings(scope: ast.AST) -> list[ast.expr]:
@@ -119,35 +133,42 @@ def list_fillings(scope: ast.AST) -> list[ast.expr]:
     return [v for node in ast.walk(scope) if (v := _get_filling(node)) is not None]
 
 
-def find_fillings(text: SourceText, node: ast.expr, depth: int = 0) -> list[ast.expr]:
+def find_fillings(text: SourceText, node: ast.expr) -> list[ast.expr]:
     """Return the numbers that fill up the lists which an expression stands for."""
-    values = list_fillings(node)
-    if values or not isinstance(node, ast.Name) or depth > DEEPEST:
-        return values
-    scope = text.around(node, *FUNCTIONS) or text.tree
+    values = [_get_filling(part) for part in iter_list_parts(text, node)]
+    return [value for value in dict.fromkeys(values) if value is not None]
+
+
+def iter_list_parts(
+    text: SourceText, node: ast.expr, depth: int = 0
+) -> Iterator[ast.AST]:
+    """Yield the nodes of an expression, and those of what its list is made of: what the
+    name was assigned, and what is appended to it.
+    """
+    yield from ast.walk(node)
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    own = get_dotted_name(node)
+    if not own or depth > DEEPEST:
+        return
+    kinds = FUNCTIONS if isinstance(node, ast.Name) else (ast.ClassDef,)
+    scope = text.around(node, *kinds) or text.tree
     for inner in ast.walk(scope) if scope is not None else ():
-        value = None
-        if isinstance(inner, ast.Assign) and node.id in map(
-            get_dotted_name, inner.targets
-        ):
-            value = inner.value
-        elif isinstance(inner, ast.AugAssign) and get_dotted_name(inner.target) == (
-            node.id
-        ):
-            filling = _get_filling(inner)
-            values += [filling] if filling is not None else []
-        elif get_called_name(inner) in ("append", "extend") and (
-            isinstance(inner, ast.Call) and inner.args
-        ):
+        value: ast.expr | None = None
+        if isinstance(inner, ast.Assign):
+            names = [get_dotted_name(target) for target in inner.targets]
+            value = inner.value if own in names else None
+        elif isinstance(inner, ast.AugAssign):
+            if get_dotted_name(inner.target) == own:
+                yield inner
+        elif isinstance(inner, ast.Call) and inner.args:
             owner = get_receiver(inner)
-            if owner is not None and get_dotted_name(owner) == node.id:
-                filling = _get_filling(inner)
-                values += [filling] if filling is not None else []
-                value = inner.args[0] if filling is None else None
-        is_other = isinstance(value, ast.expr) and get_dotted_name(value) != node.id
-        if isinstance(value, ast.expr) and is_other:
-            values += find_fillings(text, value, depth + 1)
-    return list(dict.fromkeys(values))
+            name = get_dotted_name(owner) if owner is not None else ""
+            if name == own and get_called_name(inner) in ("append", "extend"):
+                yield inner
+                value = inner.args[0]
+        if value is not None and get_dotted_name(value) != own:
+            yield from iter_list_parts(text, value, depth + 1)
 
 
 def _get_filling(node: ast.AST) -> ast.expr | None:

@@ -77,7 +77,10 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_two_letters,
     suggest_unreduced_loss,
 )
-from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
+from shapewright.analysis.fixes.warnings.padding_edits import (
+    suggest_last_of_each,
+    suggest_mask_of_tokens,
+)
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
@@ -271,7 +274,7 @@ WAYS: dict[str, Suggest] = {
         suggest_loss_edits,
     ),
     BUILT_IN_FORWARD: suggest_own_module,
-    MASK_AXIS: suggest_mask_changes,
+    MASK_AXIS: combine(suggest_mask_changes, suggest_mask_of_tokens),
     WEAK_MASK: suggest_fill,
     FLOAT_MASK: suggest_mask_of_truths,
     FOCAL_ON_MEAN: suggest_unreduced_loss,
