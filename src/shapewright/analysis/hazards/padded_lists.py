@@ -18,6 +18,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
+    list_parameters,
 )
 from shapewright.record.ops import Op
 
@@ -202,12 +203,3 @@ def evaluate_number(text: SourceText, node: ast.expr) -> int | None:
         return None
     value = find_known_value(text, node)
     return None if value is node else evaluate_whole_number(value)
-
-
-def list_parameters(function: ast.AST | None) -> list[str]:
-    """Return the names of the parameters of a function, in their order."""
-    arguments = getattr(function, "args", None)
-    if not isinstance(arguments, ast.arguments):
-        return []
-    whole = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return [parameter.arg for parameter in whole]

@@ -13,7 +13,6 @@ from shapewright.analysis.hazards.padded_lists import (
     find_filling_calls,
     find_fillings,
     list_fillings,
-    list_parameters,
 )
 from shapewright.analysis.hazards.padded_steps import find_unread_lengths
 from shapewright.analysis.program_run import Program
@@ -30,6 +29,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_name,
     is_starred,
+    list_parameters,
 )
 
 
