@@ -44,8 +44,8 @@ CHANNELS = "F.one_hot(label, CLASSES).permute(0, 3, 1, 2)"
 @pytest.mark.parametrize(
     ("mask", "loss", "classes", "edit"),
     [
-        (STACKED, "criterion(net(x), mask)", 4, "target.argmax(dim=1)"),
-        (STACKED + ".long()", "dice(net(x), mask)", 5, "mask.argmax(dim=1)"),
+        (STACKED, "criterion(net(x), mask)", 4, "argmax(dim=1)"),
+        (STACKED + ".long()", "dice(net(x), mask)", 5, "argmax(dim=1)"),
         (CHANNELS + ".contiguous()", "criterion(net(x), target=mask)", 4,
          "target.argmax(dim=1)"),
     ],

@@ -68,8 +68,8 @@ def _find_tokenizer(text: SourceText, call: ast.Call) -> str:
         if TOKENIZER.fullmatch(get_last_name(node))
     }
     known = [n for n in (*names, *assigned, *sorted(read)) if n]
-    found = [n for n in known if TOKENIZER.fullmatch(n.rpartition(".")[2])]
+    candidates = [n for n in known if TOKENIZER.fullmatch(n.rpartition(".")[2])]
     several = list(dict.fromkeys(name for name in added if name)) or list(
-        dict.fromkeys(found)
+        dict.fromkeys(candidates)
     )
     return several[0] if len(several) == 1 else ""

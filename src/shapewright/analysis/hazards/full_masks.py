@@ -124,12 +124,12 @@ def _find_written_ones(text: SourceText, op: Op) -> Span | None:
     if not isinstance(call, ast.Call):
         return op.span
     parts = iter_list_parts(text, call.args[0]) if call.args else ()
-    ones = [node for node in dict.fromkeys(parts) if is_list_of_ones(node)]
+    ones = [node for node in dict.fromkeys(parts) if _is_list_of_ones(node)]
     only = ones[0] if len(ones) == 1 else None
     return text.span(only) if isinstance(only, ast.BinOp) else op.span
 
 
-def is_list_of_ones(node: ast.AST) -> bool:
+def _is_list_of_ones(node: ast.AST) -> bool:
     """Return whether an expression is `[1] * length`."""
     return (
         isinstance(node, ast.BinOp)

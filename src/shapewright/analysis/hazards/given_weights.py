@@ -179,12 +179,12 @@ def _find_assignment(scene: HazardContext, draw: Op, fact: Fact) -> _Setting | N
             is_own = bool(is_own) and within.name == classes.get(path)  # type: ignore[union-attr]
             if not (is_of_layer or is_own):
                 continue
-            given = value
+            source = value
             if isinstance(value, ast.Call) and get_called_name(value) == "Parameter":
-                given = value.args[0] if value.args else value
+                source = value.args[0] if value.args else value
             elif inner is target:
                 continue
-            if _is_given_values(scene, text, target, given, draw, fact):
+            if _is_given_values(scene, text, target, source, draw, fact):
                 function = text.around(target, *FUNCTIONS)
                 return _Setting(text.span(target), text.written(inner), function)
     return None
@@ -194,16 +194,16 @@ def _is_given_values(
     scene: HazardContext,
     text: SourceText,
     target: ast.expr,
-    given: ast.expr,
+    source: ast.expr,
     draw: Op,
     fact: Fact,
 ) -> bool:
     """Return whether an expression is a tensor of computed values, and of this shape,
     at the time of a draw.
     """
-    node: ast.AST | None = given
-    if isinstance(given, ast.Name):
-        node = find_last_value(text, given, target.lineno)
+    node: ast.AST | None = source
+    if isinstance(source, ast.Name):
+        node = find_last_value(text, source, target.lineno)
     if not isinstance(node, ast.expr):
         return False
     lines = range(node.lineno, get_last_line(node) + 1)

@@ -180,12 +180,12 @@ def _is_needed_end(lists: PaddedList) -> bool:
     other place is known.
     """
     name = lists.text.written(lists.node)
-    given = find_defining(lists.text, name)
+    values = find_defining(lists.text, name)
     if isinstance(lists.node, ast.Name):
-        name = " ".join([name, *map(lists.text.written, given)])
+        name = " ".join([name, *map(lists.text.written, values)])
     if END_TOKEN.search(name) is None:
         return False
-    names = {node.id for node in given if isinstance(node, ast.Name)}
+    names = {node.id for node in values if isinstance(node, ast.Name)}
     names.add(lists.text.written(lists.node))
     return not any(
         isinstance(node, ast.List)

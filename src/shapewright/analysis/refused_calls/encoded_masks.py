@@ -52,7 +52,8 @@ def find_encoded_mask(program: Program, finding: Finding) -> Explanation | None:
                 Related(maker.span, "it is encoded here"),
                 Related(text.span(node), "the mask is handed on here"),
             )
-            fix = append_method(text, node, ".argmax(dim=1)")
+            cast = ".int()" if mask.dtype == "bool" else ""
+            fix = append_method(text, node, f"{cast}.argmax(dim=1)")
             return Explanation(message, places, (fix,))
     return None
 

@@ -47,10 +47,10 @@ def suggest_ignored_lists(
     if len(own) == 1 and not is_starred(own[0][0]):
         call, function = own[0]
         names = [name for name in list_parameters(function) if name != "self"]
-        given = {v.id for v in list_fillings(function) if isinstance(v, ast.Name)}
-        if len(given & {*names}) != 1:
+        fillers = {v.id for v in list_fillings(function) if isinstance(v, ast.Name)}
+        if len(fillers & {*names}) != 1:
             return
-        name = (given & {*names}).pop()
+        name = (fillers & {*names}).pop()
         at = names.index(name)
         words = {word.arg: word.value for word in call.keywords}
         value = call.args[at] if at < len(call.args) else words.get(name)
