@@ -53,7 +53,7 @@ def find_padded_list(program: Program, op: Op) -> PaddedList | None:
         if max(runs) < LEAST or sum(runs) == sum(map(len, rows)):
             continue
         for text, node in _iter_fillings(program, op):
-            number = evaluate_number(text, node)
+            number = _evaluate_number(text, node)
             if number is None or number == value:
                 place = _find_place(program, op, text, node)
                 return PaddedList(value, runs, text, node, place)
@@ -191,7 +191,7 @@ def _get_filling(node: ast.AST) -> ast.expr | None:
     return None
 
 
-def evaluate_number(text: SourceText, node: ast.expr) -> int | None:
+def _evaluate_number(text: SourceText, node: ast.expr) -> int | None:
     """Return the whole number that an expression or a name stands for, if the text says
     it.
     """
