@@ -66,6 +66,31 @@ def test_the_embedding_gets_the_rows_of_the_tokenizer(
     assert next(f.message for f in finding.fixes if f.checked) == fix
 
 
+@pytest.mark.parametrize(
+    ("lines", "fix"),
+    [
+        (
+            f"model = Body(3)\n    {ADD}\n    model.resize_token_embeddings(2 + 1)",
+            "`model.resize_token_embeddings(len(tokenizer))`",
+        ),
+        (
+            "def grow(net, tok, n):\n        tok.add_tokens(['<a>'])\n"
+            "        net.resize_token_embeddings(n)\n        return net\n"
+            "    model = grow(Body(3), tokenizer, 3)",
+            "`net.resize_token_embeddings(len(tok))`",
+        ),
+    ],
+    ids=["counted", "function"],
+)
+def test_an_embedding_resized_to_too_few_rows(
+    lines: str, fix: str, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, TEXT.format(lines=lines))
+    finding = next(f for f in report.findings if f.severity == "error")
+    checked = [f.message for f in finding.fixes if f.checked]
+    assert checked == [fix]
+
+
 SHIFTED = """\
 import torch
 import torch.nn.functional as F

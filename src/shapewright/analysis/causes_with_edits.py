@@ -53,6 +53,7 @@ from shapewright.analysis.refused_calls.empty_data_sets import (
     find_empty_data_set,
     find_missing_rows,
 )
+from shapewright.analysis.refused_calls.encoded_masks import find_encoded_mask
 from shapewright.analysis.refused_calls.fitted_steps import find_fitted_step
 from shapewright.analysis.refused_calls.formatted_lists import find_formatted_list
 from shapewright.analysis.refused_calls.handed_values import find_handed_value
@@ -156,6 +157,7 @@ FINDERS: tuple[FindCause, ...] = (
 SOLE: tuple[FindCause, ...] = (
     find_unpacked_results,
     find_broadcast_scores,
+    find_encoded_mask,
     find_unapplied_layer,
     find_refused_array,
     find_number_loss,

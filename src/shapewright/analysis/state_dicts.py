@@ -244,7 +244,8 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
     if inside:
         return inside
     matching = _suggest_matching_keys(text, call.args[0], misloaded)
-    if matching is not None:
+    is_renamed = misloaded.pairs or 2 * len(misloaded.missing) >= misloaded.keys
+    if matching is not None and is_renamed:
         return [matching]
     argument = call.args[0]
     if misloaded.resized:
@@ -467,6 +468,9 @@ def _load_loosely(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
         span.end_column - 1,
     )
     message = "`strict=False`" + (f" with {fix.message}" if fix is not None else "")
-    if any(word.arg == "strict" for word in call.keywords):
+    values = [word.value for word in call.keywords if word.arg == "strict"]
+    for value in values or call.args[1:2]:
+        if text.written(value) != "False":
+            edits = (*edits, Edit(text.span(value), "False"))
         return Fix("fits", message, edits)
     return Fix("fits", message, (*edits, Edit(end, ", strict=False")))

@@ -173,6 +173,8 @@ class Misloaded:
     such as ``["model"]``, that leads from what was given to the state dict inside it;
     `holds` says what was given where it holds no weights ("optimizer"). Where
     `strict=False` let it pass, `matched` of the `given` keys are the model's.
+    `pairs` says that the missing and the unexpected tensors have the same shapes, so
+    that other keys may be all that differs.
     """
 
     class_name: str
@@ -185,6 +187,7 @@ class Misloaded:
     holds: str = ""
     matched: int | None = None
     given: int = 0
+    pairs: bool = True
 
 
 def prefix_of(loaded: Misloaded) -> tuple[str, str]:

@@ -81,6 +81,15 @@ def list_arguments(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(word.value for word in call.keywords)]
 
 
+def list_parameters(function: ast.AST | None) -> list[str]:
+    """Return the names of the parameters of a function, in their order."""
+    arguments = getattr(function, "args", None)
+    if not isinstance(arguments, ast.arguments):
+        return []
+    whole = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return [parameter.arg for parameter in whole]
+
+
 def get_own_attribute(node: ast.AST | None) -> str:
     """Return `n_head` of `self.n_head`, or an empty string for any other expression."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.fixes.statements import write_after
+from shapewright.analysis.fixes.tokenizer_sizes import (
+    RESIZING,
+    suggest_rows_of_tokenizer,
+)
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -32,7 +36,6 @@ ADDING = ("add_tokens", "add_special_tokens")
 RANGES = operators_with("is_range_factory")
 JOINING = operators_with("joins_tensors")
 LOSSES = operators_with("is_loss")
-RESIZING = "resize_token_embeddings"
 
 
 def suggest_resized_embedding(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -43,6 +46,7 @@ def suggest_resized_embedding(program: Program, failure: Failure) -> Iterator[Fi
     layer = program.layer(op)
     if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
         return
+    yield from suggest_rows_of_tokenizer(program)
     root, *inner = layer.path.split(".")
     built = program.built.get(root)
     text_and_call = program.call_at(built.span) if built is not None else None

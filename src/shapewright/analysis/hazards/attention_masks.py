@@ -15,6 +15,7 @@ from shapewright.analysis.hazards.causal_masks import (
     find_true_side,
 )
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.full_masks import find_full_masks
 from shapewright.analysis.hazards.inverted_padding import find_inverted_padding
 from shapewright.analysis.hazards.missing_masks import find_missing_masks
 from shapewright.analysis.hazards.padded_tokens import (
@@ -41,6 +42,7 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_unread_masks(scene)
     yield from find_unpassed_masks(scene)
     yield from find_padded_tokens(scene)
+    yield from find_full_masks(scene)
     yield from find_hidden_queries(scene)
     yield from find_inverted_padding(scene)
     for call in scene.calls:

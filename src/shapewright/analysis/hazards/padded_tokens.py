@@ -26,7 +26,7 @@ def find_unpassed_masks(scene: HazardContext) -> Iterator[Finding]:
     """Find `encoder(input_ids)` where the program has an `attention_mask`, with which
     it may weigh the results, and passes it to no model.
     """
-    models = _list_encoders(scene)
+    models = list_encoders(scene)
     for text in scene.program.own_texts():
         words_of_all = {n.arg for n in text.nodes if isinstance(n, ast.keyword)}
         if "transformers" not in text.text or MASK in words_of_all:
@@ -54,7 +54,7 @@ def find_unpassed_masks(scene: HazardContext) -> Iterator[Finding]:
             return
 
 
-def _list_encoders(scene: HazardContext) -> dict[Span | None, ModuleCall]:
+def list_encoders(scene: HazardContext) -> dict[Span | None, ModuleCall]:
     """Return the outermost calls of models that look at all places at once."""
     outer: dict[Span | None, ModuleCall] = {}
     for module_call in scene.program.trace.calls:
@@ -71,7 +71,7 @@ def find_padded_tokens(scene: HazardContext) -> Iterator[Finding]:
     """Find `encoder(input_ids)` of tokens that the program has filled up, where no
     mask says so.
     """
-    for span, model in _list_encoders(scene).items():
+    for span, model in list_encoders(scene).items():
         place = scene.program.call_at(span)
         if place is None or is_starred(place[1]) or len(place[1].args) > 1:
             continue

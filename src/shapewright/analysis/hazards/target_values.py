@@ -13,11 +13,13 @@ from shapewright.analysis.hazards.averaged_maps import find_averaged_maps
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.ignored_indices import find_unread_ignore_index
 from shapewright.analysis.hazards.padded_labels import find_padded_labels
+from shapewright.analysis.hazards.padded_lists import PaddedList, find_padded_list
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import INTERPOLATED_LABELS, PADDED_TARGETS, looks_for
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
+from shapewright.program.source_text import find_defining
 from shapewright.record.ops import Fact, Op
 
 AVERAGING = frozenset({"bilinear", "bicubic", "linear", "trilinear", "area"})
@@ -42,6 +44,7 @@ class _Labels:
 
     op: Op | None = None
     value: int = 0
+    lists: PaddedList | None = None
 
 
 class _Followed:
@@ -155,15 +158,42 @@ def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
             continue
         if _is_end_token(scene, labels.op):
             continue
+        if labels.lists is not None and _is_needed_end(labels.lists):
+            continue
         seen.add(op.span)
         target = scene.words(op)[1]
-        yield scene.finding(
+        finding = scene.finding(
             PADDED_TARGETS,
             op,
             f"{target} is padded with {labels.value}, and this loss ignores {ignored}:"
             f" the padding is trained on as class {labels.value}",
             (labels.op, "it is padded here"),
         )
+        if labels.lists is not None and labels.lists.place is not None:
+            place = Related(labels.lists.place, "it is padded here")
+            finding = replace(finding, related=(place,))
+        yield finding
+
+
+def _is_needed_end(lists: PaddedList) -> bool:
+    """Return whether lists are filled up with the token that ends them, of which no
+    other place is known.
+    """
+    name = lists.text.written(lists.node)
+    values = find_defining(lists.text, name)
+    if isinstance(lists.node, ast.Name):
+        name = " ".join([name, *map(lists.text.written, values)])
+    if END_TOKEN.search(name) is None:
+        return False
+    names = {node.id for node in values if isinstance(node, ast.Name)}
+    names.add(lists.text.written(lists.node))
+    return not any(
+        isinstance(node, ast.List)
+        and len(node.elts) == 1
+        and lists.text.written(node.elts[0]) in names
+        and getattr(lists.text.parent(node), "op", None).__class__ is ast.Add
+        for node in lists.text.nodes
+    )
 
 
 def _is_write_of_ignored(call: OperatorCall) -> bool:
@@ -180,6 +210,9 @@ def _find_padding(scene: HazardContext, call: OperatorCall) -> _Labels | None:
     rows = find_padded_rows(scene, call.op) if dtype.startswith("int") else None
     if rows is not None and rows.value == int(rows.value):
         return replace(_Labels(call.op), value=int(rows.value))
+    lists = find_padded_list(scene.program, call.op)
+    if lists is not None and lists.value >= 0:
+        return _Labels(call.op, lists.value, lists)
     if not ins or not all(fact.dtype.startswith("int") for fact in ins):
         return None
     value: object = None

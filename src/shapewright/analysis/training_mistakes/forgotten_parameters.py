@@ -24,7 +24,10 @@ from shapewright.analysis.training_mistakes.missing_passes import (
     list_names,
 )
 from shapewright.analysis.training_mistakes.new_leaves import find_new_leaf
-from shapewright.analysis.training_mistakes.unknown_heads import find_unknown_head
+from shapewright.analysis.training_mistakes.unknown_heads import (
+    find_unknown_head,
+    is_head_of_other_task,
+)
 from shapewright.findings.codes import (
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
@@ -290,7 +293,12 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             yield _report_idle_steps(scene, group)
         if group.stepped is None or not group.never:
             continue
-        idle = [path for path in group.never if not _is_constant_bias(scene, path)]
+        idle = [
+            path
+            for path in group.never
+            if not _is_constant_bias(scene, path)
+            and not is_head_of_other_task(scene, group, path)
+        ]
         if not idle:
             continue
         by_layer: dict[str, list[str]] = {}

@@ -1,5 +1,5 @@
 """Heads that are set under a name that a library's model does not have: `model.fc` of
-one that calls `classifier`.
+one that calls `classifier`; heads of other tasks, of which each call chooses one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import NO_GRADIENT
 from shapewright.findings.finding import Finding
-from shapewright.program.syntax_nodes import iter_assignments
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_last_name,
+    get_own_attribute,
+    iter_assignments,
+    list_parameters,
+)
+from shapewright.record.report import Optimized
 
 
 def find_unknown_head(scene: RehearsalContext, layers: list[str]) -> Finding | None:
@@ -54,3 +62,43 @@ def find_unknown_head(scene: RehearsalContext, layers: list[str]) -> Finding | N
                 text.span(target),
             )
     return None
+
+
+def is_head_of_other_task(scene: RehearsalContext, group: Optimized, path: str) -> bool:
+    """Return whether a parameter is of one of several heads, of which the caller of the
+    model chooses another: `self.heads[task](x)`.
+    """
+    parts = path.split(".")
+    for at in range(1, len(parts) - 2):
+        container = ".".join(parts[: at + 1]) + "."
+        heads = {
+            container + call.path.removeprefix(container).partition(".")[0]
+            for call in scene.program.trace.calls
+            if call.path.startswith(container)
+        }
+        idle = {".".join(other.split(".")[: at + 2]) for other in group.never}
+        if heads - idle and _is_chosen(scene, parts[at]):
+            return True
+    return False
+
+
+def _is_chosen(scene: RehearsalContext, name: str) -> bool:
+    """Return whether the text takes a module out of a container by an index that a
+    function is given, or that an attribute holds.
+    """
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Subscript):
+                continue
+            is_container = isinstance(node.value, ast.Attribute)
+            if not is_container or get_last_name(node.value) != name:
+                continue
+            index = node.slice
+            if isinstance(index, ast.Call) and get_called_name(index) == "str":
+                index = index.args[0] if index.args else index
+            function = text.around(node, *FUNCTIONS)
+            if isinstance(index, ast.Attribute) and get_own_attribute(index):
+                return True
+            if isinstance(index, ast.Name) and index.id in list_parameters(function):
+                return True
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -162,8 +163,11 @@ def compare_state_dict(module: nn.Module, state: Any, message: str) -> Misloaded
     if not (resized or missing or unexpected or path):
         return None
     name = type(module).__name__
+    pairs = Counter(ours[key] for key in missing) == Counter(
+        theirs[key] for key in unexpected
+    )
     return Misloaded(
-        name, missing, unexpected, resized, len(ours), message, path, holds
+        name, missing, unexpected, resized, len(ours), message, path, holds, pairs=pairs
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from shapewright.analysis.fixes.statements import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.missing_passes import LOST, UNREAD, WRAPPERS
+from shapewright.analysis.training_mistakes.swapped_flags import get_flags
 from shapewright.findings.codes import GRAPH_CUT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
@@ -33,6 +34,32 @@ from shapewright.program.source_text import (
     join_lines,
 )
 from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+
+
+def suggest_other_flags(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the opposite flags for what is frozen and what is not."""
+    if "the wrong way round" not in finding.message:
+        return
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    branch = text.parent(statement)
+    flags = get_flags(branch) if isinstance(branch, ast.If) else None
+    if flags is not None:
+        edits = tuple(
+            Edit(text.span(value), str(not value.value)) for _, value in flags
+        )
+        values = [text.written(value) for _, value in reversed(flags)]
+        message = f"`requires_grad` {values[0]} here, else {values[1]}"
+        yield Fix("fits", message, edits)
+    elif isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.In):
+        sides = value.left, value.comparators[0]
+        new = " not in ".join(map(text.written, sides))
+        yield Fix("fits", f"`{new}`", (Edit(text.span(value), new),))
+    elif isinstance(value, ast.Call):
+        new = f"not {text.written(value)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(value), new),))
 
 
 def suggest_backward(

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.warnings.padding_edits import suggest_ignored_lists
 from shapewright.analysis.hazards.window_targets import (
     get_end_of_window,
     get_first_item,
@@ -101,6 +102,8 @@ def suggest_ignored_padding(
             name = where.written(fill) if fill is not None else value
         if isinstance(written, ast.Name):
             name = where.written(written)
+    of_lists = list(suggest_ignored_lists(program, *padding) if padding else ())
+    yield from of_lists
     loss = node if isinstance(node, ast.Call) else None
     built = program.built.get(finding.module)
     if built is not None:
@@ -122,7 +125,7 @@ def suggest_ignored_padding(
             )
         elif get_called_name(call) == "pad_sequence":
             yield with_keyword(where, call, "padding_value=-100")
-    if loss is not None:
+    if loss is not None and not of_lists:
         yield with_keyword(text, loss, f"ignore_index={name}")
 
 

@@ -1,4 +1,6 @@
-"""Edits that take the last step of each padded sequence, or pack the sequences."""
+"""Edits that take the last step of each padded sequence, or pack the sequences; that
+fill lists of labels up with what a loss ignores.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,123 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.hazards.padded_lists import (
+    find_filling_calls,
+    find_fillings,
+    list_fillings,
+)
 from shapewright.analysis.hazards.padded_steps import find_unread_lengths
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
     get_called_name,
     get_last_name,
+    is_starred,
+    list_parameters,
 )
+
+
+def suggest_ignored_lists(
+    program: Program, text: SourceText, call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest to fill the lists of labels up with -100: where a tensor is made of them,
+    or in the call of the function that fills them with a number it is given.
+    """
+    fillings = find_fillings(text, call.args[0]) if call.args else []
+    functions = text.functions(get_called_name(call))
+    own: list[tuple[ast.Call, ast.AST]] = [(call, f) for _, f in functions]
+    if not own and call.args and not fillings:
+        own = find_filling_calls(text, call.args[0])
+    if len(own) == 1 and not is_starred(own[0][0]):
+        call, function = own[0]
+        names = [name for name in list_parameters(function) if name != "self"]
+        fillers = {v.id for v in list_fillings(function) if isinstance(v, ast.Name)}
+        if len(fillers & {*names}) != 1:
+            return
+        name = (fillers & {*names}).pop()
+        at = names.index(name)
+        words = {word.arg: word.value for word in call.keywords}
+        value = call.args[at] if at < len(call.args) else words.get(name)
+        if value is None:
+            yield with_keyword(text, call, f"{name}=-100")
+        fillings = [value] if value is not None else []
+    if len(fillings) == 1:
+        value = fillings[0]
+        message = f"-100 in place of `{text.written(value)}`"
+        yield Fix("fits", message, (Edit(text.span(value), "-100"),))
+
+
+def suggest_mask_of_tokens(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a mask that is 1 for tokens and 0 for padding, in place of ones."""
+    if "is 1 everywhere, and the tokens" not in finding.message:
+        return
+    places = [program.node(related.span) for related in finding.related]
+    if len(places) != 2 or not places[0] or not places[1]:
+        return
+    (where, ones), (other, padding) = places[0], places[1]
+    new = ""
+    if isinstance(ones, ast.BinOp) and isinstance(padding, ast.expr) and where is other:
+        new = _write_list_of_tokens(where, ones, padding)
+    elif isinstance(ones, ast.Call):
+        values = [*ones.args, *([owner] if (owner := get_receiver(ones)) else [])]
+        names = {
+            name.id
+            for value in values
+            for name in ast.walk(value)
+            if isinstance(name, ast.Name) and _is_own_value(where, name)
+        }
+        number = re.search(r"padded with (-?\d+)", finding.message)
+        if len(names) == 1 and number is not None:
+            new = f"({names.pop()} != {number[1]}).long()"
+    if new and isinstance(ones, ast.expr):
+        yield Fix("fits", f"`{new}`", (Edit(where.span(ones), new),))
+
+
+def _is_own_value(text: SourceText, name: ast.Name) -> bool:
+    """Return whether a name is a value of the function that reads it."""
+    function = text.around(name, *FUNCTIONS)
+    return name.id in list_parameters(function) or bool(find_defining(text, name.id))
+
+
+def _write_list_of_tokens(text: SourceText, ones: ast.BinOp, padding: ast.expr) -> str:
+    """Write `[1] * len(ids) + [0] * room` for the mask beside `ids + [PAD] * room`."""
+    filling = text.around(padding, ast.BinOp)
+    whole = text.parent(filling)
+    if text.around(filling, *FUNCTIONS) is not text.around(ones, *FUNCTIONS):
+        return ""
+    if filling is None or not isinstance(whole, ast.BinOp):
+        return ""
+    count = filling.right if isinstance(filling.left, ast.List) else filling.left
+    tokens = text.written(whole.left)
+    statement = text.statement_of(whole)
+    scope = text.around(ones, ast.For, *FUNCTIONS)
+    if not isinstance(whole.left, ast.Name) or scope is None:
+        return ""
+    if text.around(whole, ast.For, *FUNCTIONS) is not scope:
+        return ""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    is_changed = tokens in map(text.written, targets)
+    if is_changed and statement.lineno <= ones.lineno:
+        number = text.written(padding)
+        return f"[int(token != {number}) for token in {tokens}]"
+    return f"[1] * len({tokens}) + [0] * {_write_factor(text, count)}"
+
+
+def _write_factor(text: SourceText, node: ast.expr) -> str:
+    """Write an expression as a factor of a product."""
+    written = text.written(node)
+    return f"({written})" if isinstance(node, ast.BinOp) else written
 
 
 def suggest_last_of_each(

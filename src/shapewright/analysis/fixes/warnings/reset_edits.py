@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Finding, Fix
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 
@@ -55,6 +56,36 @@ def suggest_later_load(
         new = text.written(loads[0])
         edits = cut_lines(text, loads[0]), write_after(text, draw, new)
         yield Fix("fits", f"`{join_lines(new)}` after line {draw.lineno}", edits)
+
+
+def suggest_trained_only(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to draw no weight that needs no gradient."""
+    weight = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if isinstance(node, ast.Call) and isinstance(weight, ast.Constant | None):
+        weight = get_receiver(node)
+    while isinstance(weight, ast.Attribute) and weight.attr == "data":
+        weight = weight.value
+    branch = text.around(node, ast.If)
+    if "needs no gradient" not in finding.message or branch is None:
+        return
+    if not isinstance(weight, ast.Attribute) or branch.lineno > node.lineno:  # type: ignore[attr-defined]
+        return
+    owner = text.written(weight.value)
+    is_branch = any(node in ast.walk(part) for part in branch.body)
+    chooses = isinstance(branch.test, ast.Call | ast.Compare) and is_branch
+    if not chooses or not isinstance(weight.value, ast.Name):
+        return
+    names = collect_names(branch.test)
+    for name in (n for n in ast.walk(branch.test) if isinstance(n, ast.Name)):
+        value = find_last_value(text, name, branch.lineno)
+        names |= collect_names(value) if value is not None else set()
+    if owner not in names:
+        return
+    flag = f"{text.written(weight)}.requires_grad"
+    new = f"{text.written(branch.test)} and {flag}"
+    yield Fix("fits", f"`if {new}:`", (Edit(text.span(branch.test), new),))
 
 
 def suggest_active_dropout(

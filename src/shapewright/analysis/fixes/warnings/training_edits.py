@@ -343,7 +343,7 @@ def suggest_flag(
             yield Fix("fits", f"`type={new}`", (Edit(text.span(word.value), new),))
             return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    if not isinstance(statement, ast.Assign):
+    if not isinstance(statement, ast.Assign) or "wrong way" in finding.message:
         return
     target = statement.targets[0]
     if isinstance(target, ast.Attribute):

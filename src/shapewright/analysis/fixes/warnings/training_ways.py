@@ -32,6 +32,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
 from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_backward,
     suggest_kept_graph,
+    suggest_other_flags,
     suggest_true_head,
     suggest_unwrapped_block,
 )
@@ -239,7 +240,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     MODEL_NOT_COPIED: suggest_model_copy,
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
-    FLAG_WITHOUT_EFFECT: suggest_flag,
+    FLAG_WITHOUT_EFFECT: combine(suggest_flag, suggest_other_flags),
     METRIC_ARGUMENTS: suggest_labels_first,
     ITEM_WRITTEN: suggest_new_item,
     REBOUND_PARAMETER: suggest_written_parameter,

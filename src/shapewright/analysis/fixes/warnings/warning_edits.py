@@ -78,11 +78,15 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_unreduced_loss,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
-from shapewright.analysis.fixes.warnings.padding_edits import suggest_last_of_each
+from shapewright.analysis.fixes.warnings.padding_edits import (
+    suggest_last_of_each,
+    suggest_mask_of_tokens,
+)
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
     suggest_later_load,
+    suggest_trained_only,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.sign_edits import (
@@ -268,7 +272,7 @@ WAYS: dict[str, Suggest] = {
         suggest_loss_edits,
     ),
     BUILT_IN_FORWARD: suggest_own_module,
-    MASK_AXIS: suggest_mask_changes,
+    MASK_AXIS: combine(suggest_mask_changes, suggest_mask_of_tokens),
     WEAK_MASK: suggest_fill,
     FLOAT_MASK: suggest_mask_of_truths,
     FOCAL_ON_MEAN: suggest_unreduced_loss,
@@ -338,7 +342,7 @@ WAYS: dict[str, Suggest] = {
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     EQUAL_SAMPLES: suggest_active_dropout,
-    LOADED_WEIGHTS_LOST: suggest_later_load,
+    LOADED_WEIGHTS_LOST: combine(suggest_later_load, suggest_trained_only),
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
