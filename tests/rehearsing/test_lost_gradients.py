@@ -231,7 +231,7 @@ def test_hooks_read_numbers_of_gradients(tmp_path: Path) -> None:
 
 
 def test_a_hook_with_too_few_parameters(tmp_path: Path) -> None:
-    """It is told as Python tells it, and not as a loss of the wrong size."""
+    """It is told by what it is called with, and not as a loss of the wrong size."""
     (error,) = rehearsed(tmp_path, HOOKS.replace("HOOKED", "grad_output")).findings
     assert "is called with `(module, grad_input, grad_output)`" in error.message
     assert error.line == 7

@@ -59,16 +59,6 @@ def test_the_number_of_results_is_told(
     assert [fix.message for fix in error.fixes if fix.checked] == fixes
 
 
-def test_a_function_of_the_program_is_told_too(tmp_path: Path) -> None:
-    text = (
-        "import torch\n\n\ndef split(x):\n    return x[:2], x[2:]\n\n\n"
-        "first, second, rest = split(torch.rand(4))\nprint(first.shape, second.shape)\n"
-    )
-    (error,) = rehearsed(tmp_path, text).findings
-    assert "`split` returns 2 values" in error.message
-    assert error.fixes[0].message == "`first, second = split(torch.rand(4))`"
-
-
 def test_rows_that_fit_are_quiet(tmp_path: Path) -> None:
     text = PROGRAM.format(returned="self.b(h).T", names="out, other", read="")
     assert not rehearsed(tmp_path, text).findings

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import find_ancestors
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.findings.codes import LOADED_WEIGHTS_LOST, looks_for
+from shapewright.findings.codes import LOADED_WEIGHTS_LOST
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.assigned_values import find_last_value
@@ -44,7 +44,6 @@ class _Setting:
     function: ast.AST | None
 
 
-@looks_for(LOADED_WEIGHTS_LOST)
 def find_given_weights(scene: HazardContext) -> Iterator[Finding]:
     """Find draws of weights that were set to computed values."""
     copied: dict[int, Op] = {}  # by the storage, until something uses it

@@ -34,7 +34,9 @@ def explain_results(
     )
     related = []
     if value is not node:
-        related.append(Related(text.span(value), "the model is called here"))
+        related.append(
+            Related(text.span(value), f"`{text.written(value.func)}` is called here")
+        )
     back = _find_return(program, call)
     if back is not None:
         related.append(Related(back[0].span(back[1]), "it returns them here"))

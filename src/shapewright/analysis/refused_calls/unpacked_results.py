@@ -1,5 +1,5 @@
-"""Results of a model or a function of the program that are taken apart into another
-number of names than it returns.
+"""Results of a model of the program that are taken apart into another number of names
+than it returns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
-    get_called_name,
     get_last_name,
     iter_assignments,
     iter_own_nodes,
@@ -79,25 +78,14 @@ def find_unpacked_results(program: Program, finding: Finding) -> Explanation | N
 def _find_called(
     program: Program, text: SourceText, call: ast.Call
 ) -> tuple[SourceText, ast.FunctionDef, str] | None:
-    """Return the function of the program that a call runs: the `forward` of a model, or
-    a function or method that has its name alone.
-    """
+    """Return the `forward` of the program's own model that a call runs."""
     module = _find_module_call(program, text.span(call))
-    for own in program.own_texts():
-        if module is not None:
-            for _, definition in own.definitions(module.class_name):
-                for part in getattr(definition, "body", ()):
-                    if isinstance(part, ast.FunctionDef) and part.name == "forward":
-                        return own, part, module.class_name
-    name = get_called_name(call)
-    functions = [
-        (own, function)
-        for own in program.own_texts()
-        for function in own.nodes
-        if isinstance(function, ast.FunctionDef) and function.name == name
-    ]
-    if module is None and len(functions) == 1:
-        return *functions[0], name
+    for own in program.own_texts() if module is not None else ():
+        assert module is not None
+        for _, definition in own.definitions(module.class_name):
+            for part in getattr(definition, "body", ()):
+                if isinstance(part, ast.FunctionDef) and part.name == "forward":
+                    return own, part, module.class_name
     return None
 
 

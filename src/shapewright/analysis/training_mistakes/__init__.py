@@ -71,7 +71,6 @@ from shapewright.analysis.training_mistakes import (
 )
 from shapewright.analysis.training_mistakes import single_turns as single_turns
 from shapewright.analysis.training_mistakes import sorted_labels as sorted_labels
-from shapewright.analysis.training_mistakes import swapped_flags as swapped_flags
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
 from shapewright.analysis.training_mistakes import training_modes as training_modes
 from shapewright.analysis.training_mistakes import (

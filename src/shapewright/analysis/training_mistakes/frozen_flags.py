@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.growth import add_growth
+from shapewright.analysis.training_mistakes.swapped_flags import find_swapped_flags
 from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
@@ -45,7 +46,10 @@ OTHER_TENSORS = operators_with("leaves_graph") - operators_with("moves_device")
 
 @looks_for(FLAG_WITHOUT_EFFECT)
 def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find `p.require_grad = False`, and `requires_grad` set on a module."""
+    """Find `p.require_grad = False`, and `requires_grad` set on a module; flags that
+    are the wrong way round.
+    """
+    yield from find_swapped_flags(scene)
     for file in scene.program.trace.sources:
         text = scene.program.text(file)
         yield from _find_lasting_options(text) if text is not None else ()

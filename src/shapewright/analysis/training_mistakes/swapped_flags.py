@@ -12,7 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import FLAG_WITHOUT_EFFECT, looks_for
+from shapewright.findings.codes import FLAG_WITHOUT_EFFECT
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
@@ -31,7 +31,6 @@ OTHERS = re.compile(r"un_?fr|(^|_)(not|non|no|thaw\w*)_|thaw|defrost", re.IGNORE
 FLAG = "requires_grad"
 
 
-@looks_for(FLAG_WITHOUT_EFFECT)
 def find_swapped_flags(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `if name in frozen: p.requires_grad = True` with False for the others."""
     for text in scene.program.own_texts():

@@ -264,7 +264,8 @@ their order fit, the layer has the size that is meant.
 SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
 ALONE = (
-    "pooled", "last-state", "reduced", "sibling", "summed", "flag", "batches",
+    "pooled", "last-state", "reduced", "sibling", "summed", "flag", "batches", "column",
+    "row", "labels",
 )  # fmt: skip
 """Kinds of fixes beside which others only fit: a layer for each pixel or state, a
 transpose that mixes maps and anchors, one column of an action for all, the

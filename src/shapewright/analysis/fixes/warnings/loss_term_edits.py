@@ -15,6 +15,7 @@ from shapewright.analysis.hazards.dropped_results import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import (
     collect_names,
@@ -88,13 +89,34 @@ def suggest_unreduced_loss(
 def suggest_sum(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `sum` for the mean of a divergence whose reconstruction is summed."""
+    """Suggest `sum` for the mean of a divergence whose reconstruction is summed, and
+    `reduction="sum"` for a reconstruction beside a divergence that is.
+    """
+    if "the reconstruction is a mean" in finding.message:
+        for place in finding.related:
+            other = program.call_at(place.span)
+            if other is not None and get_called_name(other[1]) in LOSSES:
+                yield from _suggest_summed_loss(*other)
+                return
     if not isinstance(node, ast.Call) or get_called_name(node) != "mean":
         return
     written, name = text.written(node), text.written(node.func)
     if name.endswith("mean"):
         new = f"{name[: -len('mean')]}sum{written[len(name) :]}"
         yield Fix("fits", "`sum` for `mean`", (Edit(text.span(node), new),))
+
+
+def _suggest_summed_loss(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `reduction="sum"` for a loss of a function that is a mean."""
+    words = {word.arg: word.value for word in call.keywords}
+    if "reduction" not in words:
+        yield with_keyword(text, call, 'reduction="sum"')
+    elif text.written(words["reduction"]).strip("'\"") == "mean":
+        edit = Edit(text.span(words["reduction"]), '"sum"')
+        yield Fix("fits", '`reduction="sum"`', (edit,))
+
+
+LOSSES = operators_with("is_loss")
 
 
 def suggest_signed_operands(
