@@ -158,7 +158,7 @@ MESSAGES = (
     _Message(r"Number of dimensions of repeat dims", "repeat-counts"),
     _Message(r"(?:self|mat2|batch[12]) must be a (?:matrix|3D tensor)", "wrong-rank"),
     _Message(
-        r"Index tensor must have the same number of dimensions as (?:the )?(?:input|self)",
+        r"Index tensor must have the same number of dimensions",
         "wrong-rank",
         "`gather` and `scatter` take an index with as many dims as the tensor: "
         "`index.unsqueeze(-1)` for one entry of each row.",

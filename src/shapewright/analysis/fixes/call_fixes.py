@@ -350,7 +350,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("labels", 0.95, suggest_labels_from_0(program, failure))
     yield from iter_options("drawn", 0.97, suggest_drawn_classes(program, failure))
     yield from iter_options("drawn", 1.9, suggest_drawn_rows(program, failure))
-    yield from iter_options("labels", 4.1, suggest_more_classes(program, failure))
+    yield from iter_options("classes", 4.1, suggest_more_classes(program, failure))
     yield from iter_options("picture", 0.7, suggest_picture_mode(program, failure))
     columns = suggest_columns_of_training(program, failure)
     yield from iter_options("columns", 0.8, columns)
