@@ -71,3 +71,46 @@ def test_what_asks_in_several_places_gets_no_edit(
 def test_a_device_that_is_asked_for_is_quiet(tmp_path: Path) -> None:
     head = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
     assert not find_missing(tmp_path, head, "", "device")
+
+
+MOVED = """\
+import torch
+from torch import nn
+{flag}
+model = nn.Linear(3, 4)
+{guarded}
+for step in range(2):
+    noise = torch.randn(2, 3).cuda()
+    model(noise).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "guarded", "fix", "words"),
+    [
+        (
+            "use_cuda = torch.cuda.is_available()",
+            "if use_cuda:\n    model = model.cuda()",
+            '`.to("cuda" if use_cuda else "cpu")` for `.cuda()`',
+            "elsewhere `if use_cuda:` asks first",
+        ),
+        (
+            "",
+            "if torch.cuda.is_available():\n    model.cuda()",
+            '`.to("cuda" if torch.cuda.is_available() else "cpu")` for `.cuda()`',
+            "asks first",
+        ),
+        (
+            "", "model = model.cuda()", "`.to(device)` for `.cuda()` and 1 more",
+            "`model.cuda()` asks for `cuda` whatever the machine has",
+        ),
+    ],
+)  # fmt: skip
+def test_a_call_of_cuda_asks_first(
+    flag: str, guarded: str, fix: str, words: str, tmp_path: Path
+) -> None:
+    text = MOVED.format(flag=flag, guarded=guarded)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "missing-device"
+    assert any(words in related.message for related in finding.related)
+    assert [known.message for known in finding.fixes if known.checked] == [fix]

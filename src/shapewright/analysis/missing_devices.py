@@ -7,7 +7,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText, find_defining, join_lines
@@ -35,6 +37,11 @@ def find_written_device(program: Program, finding: Finding) -> Explanation | Non
     if place is None:
         return None
     text, node = place
+    moved = [
+        call for call in ast.walk(node) if isinstance(call, ast.Call) and _is_move(call)
+    ]
+    if moved:
+        return _explain_moves(text, moved[0], finding)
     written = [
         (constant, name)
         for call in ast.walk(node)
@@ -70,6 +77,76 @@ def find_written_device(program: Program, finding: Finding) -> Explanation | Non
         edit = Edit(text.span(constant), new)
         fixes = (Fix("fits", f"`{new}`", (edit,)),)
     return Explanation(finding.message, related, fixes)
+
+
+def _is_move(node: ast.AST) -> bool:
+    """Return whether an expression is `x.cuda()`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "cuda"
+        and not node.args
+        and not node.keywords
+    )
+
+
+def _explain_moves(
+    text: SourceText, move: ast.Call, finding: Finding
+) -> Explanation | None:
+    """Return that `x.cuda()` asks for a GPU whatever the machine has, and the edit that
+    moves to the device there is, wherever the file asks in no condition.
+    """
+    moves = [node for node in text.nodes if isinstance(node, ast.Call)]
+    moves = [node for node in moves if _is_move(node)]
+    guards = {id(node): _find_guard(text, node) for node in moves}
+    guard = next((name for name in guards.values() if name), "")
+    bare = [node for node in moves if not guards[id(node)]]
+    if move not in bare:
+        return None
+    message = f"`{text.line_of(move)}` asks for `cuda` whatever the machine has"
+    if guard:
+        message += f"; elsewhere `if {guard}:` asks first"
+    related = (Related(text.span(move), message),)
+    device = f'"cuda" if {guard} else "cpu"'
+    edits: list[Edit] = []
+    if not guard:
+        imports = [
+            node
+            for node in (text.tree.body if text.tree is not None else ())
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        is_used = any(isinstance(n, ast.Name) and n.id == "device" for n in text.nodes)
+        asks = AVAILABLE["cuda"]
+        if not imports or is_used or "import torch\n" not in text.text:
+            return Explanation(finding.message, related, ())
+        line = f'device = torch.device("cuda" if {asks} else "cpu")'
+        edits.append(write_after(text, imports[-1], f"\n{line}"))
+        device = "device"
+    for node in bare:
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else node
+        end = text.span(owner).end
+        edits.append(
+            Edit(
+                replace(text.span(node), line=end.line, column=end.column),
+                f".to({device})",
+            )
+        )
+    more = f" and {len(bare) - 1} more" if len(bare) > 1 else ""
+    shown = f"`.to({device})` for `.cuda()`{more}"
+    return Explanation(finding.message, related, (Fix("fits", shown, tuple(edits)),))
+
+
+def _find_guard(text: SourceText, node: ast.AST) -> str:
+    """Return the condition that asks whether there is a GPU around a call, or ""."""
+    for outer in text.outwards(node):
+        if not isinstance(outer, ast.If | ast.IfExp):
+            continue
+        written = text.written(outer.test)
+        values = find_defining(text, get_last_name(outer.test))
+        asks = [written, *map(text.written, values)]
+        if any(AVAILABLE["cuda"].removeprefix("torch.") in ask for ask in asks):
+            return written
+    return ""
 
 
 LONGEST = 60
