@@ -205,7 +205,7 @@ def suggest_size_of_loop_batch(program: Program, failure: Failure) -> Iterator[F
         yield Fix("fits", shown, tuple(edits.values()))
 
 
-FACTORIES = operators_with("is_sized_factory") | {"randn", "rand", "full", "randint"}
+FACTORIES = operators_with("is_sized_factory")
 """Calls that make tensors of sizes that they are given."""
 
 

@@ -69,11 +69,12 @@ def _has_small_means(norm: ast.expr) -> bool:
 
 
 WHITE = 255
+DIVISIONS = operators_with("divides_elements")
 
 
 def _is_division_by_white(call: OperatorCall) -> bool:
     """Return whether a call divides floats by 255."""
-    is_divided = call.name in ("div", "/", "div_", "true_divide")
+    is_divided = call.name in DIVISIONS
     return is_divided and len(call.op.inputs) == 1 and call.given(1) == WHITE
 
 
@@ -149,9 +150,9 @@ def _list_transforms(scene: HazardContext) -> list[Related]:
 
 
 CASTS = frozenset({"long", "to", "type", "int"})
-CARRYING = operators_with("is_view", "joins_tensors", "moves_device") | {
-    "[]", "to", "contiguous", "clone",
-}  # fmt: skip
+CARRYING = {"[]"} | operators_with(
+    "is_view", "joins_tensors", "moves_device", "shows_elements"
+)
 FARTHEST = 16
 """Calls between the bytes of a mask and its cast."""
 

@@ -387,11 +387,11 @@ def suggest_later_clearing(
         backward = text.statement_of(text_and_node[1])
         early = find_early_step(text, statement, backward)
         if early is not None:
-            one, other = text.written(early), text.written(backward)
+            moved, other = text.written(early), text.written(backward)
             edits = (
-                Edit(text.span(early), other), Edit(text.span(backward), one),
+                Edit(text.span(early), other), Edit(text.span(backward), moved),
             )  # fmt: skip
-            yield Fix("fits", f"`{one}` after `{join_lines(other)}`", edits)
+            yield Fix("fits", f"`{moved}` after `{join_lines(other)}`", edits)
             return
         if backward.lineno < statement.lineno:
             edits = (write_before(text, backward, written), cut_lines(text, statement))
