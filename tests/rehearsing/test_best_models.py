@@ -141,3 +141,44 @@ def test_a_best_model_of_a_trainer_and_of_a_function(tmp_path: Path) -> None:
     assert explain(tmp_path, loop, "self.net", COPY) == [f"`{OF_SELF}`"]
     loop = "measure(fit(net, optimizer))"
     assert explain(tmp_path, loop, OF_SELF, "net") == [f"`{COPY}`"]
+
+
+STOPPER = """
+class EarlyStopping:
+    def __init__(self):
+        self.best_loss, self.best, self.count = 1e9, None, 0
+
+    def METHOD(self, loss, network):
+        if loss < self.best_loss:
+            self.best_loss = loss
+            self.best = HELD
+        else:
+            self.count += 1
+
+stopper = EarlyStopping()
+for epoch in range(4):
+    train_epoch(net, optimizer)
+    stopperCALL(measure(net), net)
+    if stopper.count == 3:
+        break
+print(measure(READ))
+"""
+
+
+def stopping(held: str, read: str = "stopper.best", method: str = "__call__") -> str:
+    """Return a loop with early stopping that holds a model."""
+    call = "" if method == "__call__" else f".{method}"
+    loop = STOPPER.replace("HELD", held).replace("READ", read)
+    return loop.replace("METHOD", method).replace("CALL", call)
+
+
+@pytest.mark.parametrize("method", ["__call__", "step"])
+def test_a_model_that_early_stopping_holds(method: str, tmp_path: Path) -> None:
+    loop = stopping("network", method=method)
+    assert explain(tmp_path, loop, OF_SELF, COPY) == ["`copy.deepcopy(network)`"]
+    loop = stopping("copy.deepcopy(network)", method=method)
+    assert not explain(tmp_path, loop, OF_SELF, COPY)
+
+
+def test_a_model_that_early_stopping_holds_and_nobody_reads(tmp_path: Path) -> None:
+    assert not explain(tmp_path, stopping("network", "net"), OF_SELF, COPY)

@@ -65,6 +65,70 @@ def find_best_models(scene: RehearsalContext) -> Iterator[Finding]:
                 )
 
 
+def find_models_kept_by_objects(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `self.best = model` below a comparison in a method that is given the model,
+    as of early stopping, where a loop that trains the model on calls the method and the
+    attribute is read behind the loop.
+    """
+    for text in scene.program.own_texts():
+        for statement in text.nodes:
+            method = text.around(statement, ast.FunctionDef)
+            if not isinstance(statement, ast.Assign) or method is None:
+                continue
+            kept, model = statement.targets[0], statement.value
+            condition = text.around(statement, ast.If)
+            given = [argument.arg for argument in method.args.args[1:]]
+            if not isinstance(kept, ast.Attribute) or not isinstance(model, ast.Name):
+                continue
+            if condition is None or model.id not in given:
+                continue
+            if not _is_of_best(condition, statement):
+                continue
+            place = given.index(model.id)
+            use = _find_use_of_object(scene.program, method, place, kept.attr)
+            if use is None or _has_state_of_its_own(text, ast.unparse(kept), ""):
+                continue
+            yield build_finding(
+                MODEL_NOT_COPIED,
+                f"`{ast.unparse(kept)}` is the model itself, not a copy of it: the"
+                " steps that follow change both, so that nothing is left of the best"
+                " one",
+                text.span(model),
+                (
+                    use[0].span(use[1]),
+                    "it is read here, and is what the last step left",
+                ),
+            )
+
+
+def _find_use_of_object(
+    program: Program, method: ast.FunctionDef, place: int, attribute: str
+) -> tuple[SourceText, ast.expr] | None:
+    """Return where an attribute of an object is read behind a loop that trains what its
+    method is given at a place.
+    """
+    for text in program.own_texts():
+        for call in text.nodes:
+            if not isinstance(call, ast.Call) or len(call.args) <= place:
+                continue
+            owner = call.func if method.name == "__call__" else get_receiver(call)
+            name, model = get_dotted_name(owner), get_dotted_name(call.args[place])
+            is_method = method.name in ("__call__", get_called_name(call))
+            loop = text.around(call, ast.For, ast.While)
+            if not name or not model or not is_method:
+                continue
+            if not isinstance(loop, ast.For | ast.While):
+                continue
+            if not any(_is_training(program, part, model) for part in ast.walk(loop)):
+                continue
+            use = _find_use(text, loop, f"{name}.{attribute}")
+            if use is not None and not _has_state_of_its_own(
+                text, f"{name}.{attribute}", model
+            ):
+                return text, use
+    return None
+
+
 def _find_training_loop(
     program: Program, text: SourceText, statement: ast.Assign, model: str
 ) -> ast.For | ast.While | None:

@@ -12,7 +12,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.training_mistakes.best_models import find_best_models
+from shapewright.analysis.training_mistakes.best_models import (
+    find_best_models,
+    find_models_kept_by_objects,
+)
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -50,6 +53,7 @@ def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
     findings: dict[object, Finding] = {}
     yield from find_models_named_twice(scene)
     yield from find_best_models(scene)
+    yield from find_models_kept_by_objects(scene)
     for finding in _iter_own_updates(scene):
         first = findings.get(finding.message)
         if first is None or first.file != finding.file:
