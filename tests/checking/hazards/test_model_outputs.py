@@ -199,6 +199,8 @@ def example_inputs():
     [
         ("torch.arange(ids.size(0)).unsqueeze(1)", ["batch-axis"]),
         ("torch.arange(ids.size(1)).unsqueeze(0)", []),
+        ("torch.arange(ids.size(0)).unsqueeze(1).expand_as(ids)", ["batch-axis"]),
+        ("torch.arange(ids.size(1)).unsqueeze(0).expand_as(ids)", []),
     ],
 )
 def test_positions_count_the_steps(
@@ -209,6 +211,29 @@ def test_positions_count_the_steps(
     report = api.check_target(f"{file}:Net")
     found = [each.code for each in report.findings if each.severity != "note"]
     assert [code for code in found if code != "cpu-tensor"] == codes
+
+
+NAMED = {
+    "torch.arange(ids.size(0)).unsqueeze(1)": "`size(1)` and `unsqueeze(0)`",
+    "torch.arange(0, ids.shape[0])[:, None]": "`size(1)` and `[None]`",
+    "torch.arange(rows).unsqueeze(-1)": "`arange(columns)` and `unsqueeze(0)`",
+    "torch.arange(steps).unsqueeze(1)": (
+        "`samples, steps = ids.size()` and `unsqueeze(0)`"
+    ),
+}
+
+
+@pytest.mark.parametrize("positions", NAMED)
+def test_positions_of_steps_are_suggested(positions: str, tmp_path: Path) -> None:
+    sizes = "        rows, columns = ids.shape\n        steps, samples = ids.size()\n"
+    text = POSITIONS.replace("POSITIONS", positions)
+    text = text.replace("        h = ", f"{sizes}        h = ")
+    file = tmp_path / "net.py"
+    file.write_text(text)
+    findings = api.check_target(f"{file}:Net").findings
+    (finding,) = (each for each in findings if each.code == "batch-axis")
+    assert finding.fixes[0].message == f"{NAMED[positions]} for the positions"
+    assert finding.fixes[0].checked
 
 
 PLAIN = """\

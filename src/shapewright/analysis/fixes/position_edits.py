@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.batch_first import TIME
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Op
 
 ORDERED = (
@@ -43,6 +44,75 @@ def suggest_positions(
 ) -> Iterator[Fix]:
     """Suggest positions along dim 1 where they were added along the batch."""
     yield from _iter_positions(program)
+    if "positions are counted along dim 0" in finding.message:
+        yield from _suggest_counted_steps(text, node)
+
+
+def _suggest_counted_steps(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Suggest `arange(x.size(1)).unsqueeze(0)` for positions that count the samples."""
+    function = text.around(node, *FUNCTIONS)
+    for call in ast.walk(function) if function is not None else ():
+        if get_called_name(call) != "arange" or not isinstance(call, ast.Call):
+            continue
+        counted = call.args[-1] if len(call.args) in (1, 2) else None
+        dim = _find_size_dim(counted)
+        if counted is None:
+            continue
+        if dim is not None and evaluate_whole_number(dim) == 0:
+            edit, new = Edit(text.span(dim), "1"), "size(1)"
+        elif isinstance(counted, ast.Name):
+            named = _find_other_size(text, function, counted)
+            if named is None:
+                continue
+            edit, new = named
+        else:
+            continue
+        turned = _find_added_dim(text, call) or _find_added_dim(text, node)
+        if turned is None:
+            yield Fix("fits", f"`{new}` for the positions", (edit,))
+        else:
+            message = f"`{new}` and `{turned[1]}` for the positions"
+            yield Fix("fits", message, (edit, turned[0]))
+
+
+def _find_other_size(
+    text: SourceText, function: ast.AST | None, counted: ast.Name
+) -> tuple[Edit, str] | None:
+    """Return an edit for a name that is the first size of a shape: the second name, or
+    both exchanged where the first is one of time.
+    """
+    for statement in ast.walk(function) if function is not None else ():
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        target = statement.targets[0]
+        names = target.elts if isinstance(target, ast.Tuple) else []
+        is_shape = ast.unparse(statement.value).endswith((".shape", ".size()"))
+        if not is_shape or len(names) < 2:
+            continue
+        first, second = map(ast.unparse, names[:2])
+        if first != counted.id or not isinstance(names[1], ast.Name) or second == "_":
+            continue
+        if not TIME.fullmatch(first):
+            return Edit(text.span(counted), second), f"arange({second})"
+        rest = [ast.unparse(name) for name in names[2:]]
+        new = ", ".join([second, first, *rest])
+        return Edit(text.span(target), new), f"{new} = {ast.unparse(statement.value)}"
+    return None
+
+
+def _find_added_dim(text: SourceText, node: ast.AST) -> tuple[Edit, str] | None:
+    """Return an edit that adds dim 0 where dim 1 is added to the rows of positions."""
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    for part in ast.walk(statement):
+        if get_called_name(part) == "unsqueeze" and isinstance(part, ast.Call):
+            added = part.args[0] if part.args else None
+            if added is not None and evaluate_whole_number(added) in (1, -1, -2):
+                return Edit(text.span(added), "0"), "unsqueeze(0)"
+        if isinstance(part, ast.Subscript):
+            items = part.slice.elts if isinstance(part.slice, ast.Tuple) else []
+            if [ast.unparse(item) for item in items[:2]] == [":", "None"]:
+                return Edit(text.span(part.slice), "None"), "[None]"
+    return None
 
 
 def _iter_batch_first(program: Program, finding: Finding) -> Iterator[Fix]:
@@ -113,9 +183,15 @@ def _find_counted_dim(node: ast.Subscript) -> ast.expr | None:
     """Return the `0` of `table[: x.size(0)]` or of `table[: x.shape[0], :]`."""
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     upper = items[0].upper if isinstance(items[0], ast.Slice) else None
+    dim = _find_size_dim(upper)
+    return dim if dim is not None and evaluate_whole_number(dim) == 0 else None
+
+
+def _find_size_dim(upper: ast.expr | None) -> ast.expr | None:
+    """Return the dim of `x.size(0)` or `x.shape[0]`."""
     dim = None
     if isinstance(upper, ast.Call) and get_called_name(upper) == "size" and upper.args:
         dim = upper.args[0]
     if isinstance(upper, ast.Subscript) and isinstance(upper.value, ast.Attribute):
         dim = upper.slice if upper.value.attr == "shape" else None
-    return dim if dim is not None and evaluate_whole_number(dim) == 0 else None
+    return dim

@@ -264,6 +264,21 @@ def _is_position_lookup(scene: HazardContext, fact: Fact) -> bool:
     return False
 
 
+def _is_repeated_lookup(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether a tensor holds embedding rows of a column of positions that is
+    repeated for each step.
+    """
+    lookup = scene.program.producers.get(fact.tensor)
+    if lookup is None or lookup.name.rpartition(".")[2] != "embedding":
+        return False
+    repeat = scene.program.producers.get(lookup.inputs[0].tensor)
+    if repeat is None or repeat.name.rpartition(".")[2] not in REPEATING:
+        return False
+    column = repeat.inputs[0] if repeat.inputs else None
+    is_column = column is not None and len(column.shape) == 2 and column.shape[1] == 1
+    return column is not None and is_column and is_range(scene, column)
+
+
 def _is_table(dim: tuple[Axis, ...]) -> bool:
     """Return whether a dim runs over the rows of a parameter or buffer."""
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
@@ -281,10 +296,13 @@ def find_counted_samples(scene: HazardContext) -> Iterator[Finding]:
             if not len(own) == len(table) == 3 or len(own[1]) != 1:
                 continue
             sizes = [get_length(dim) for dim in table]
-            if sizes[1] != 1 or sizes[0] < 2 or sizes[0] != get_length(own[0]):
+            if sizes[0] < 2 or sizes[0] != get_length(own[0]):
                 continue
             fact = call.op.inputs[1 - at]
-            if not _is_position_lookup(scene, fact) or get_length(own[1]) < 2:
+            is_column = sizes[1] == 1 and _is_position_lookup(scene, fact)
+            if not is_column and not _is_repeated_lookup(scene, fact):
+                continue
+            if get_length(own[1]) < 2:
                 continue
             along = _find_attended(scene, own[1][0])
             if along is not None:
@@ -347,6 +365,7 @@ def _find_unpacking(scene: HazardContext, claim: Claim) -> str:
     return unpacking if unpacking and line < start else ""
 
 
+REPEATING = frozenset({"expand", "expand_as"})
 BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
 TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
 
