@@ -151,3 +151,46 @@ def test_rows_outputs_and_the_last_step_of_a_text(
     findings = rehearsed(tmp_path, WORDS.format(**OF_WORDS | parts)).findings
     finding = next(f for f in findings if f.severity != "note")
     assert [fix.message for fix in finding.fixes if fix.checked][:1] == [fix]
+
+
+TWO_ERRORS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 16, 3)
+        self.pool = nn.MaxPool2d(2)
+        self.fc = nn.Linear(16 * 16 * 16, 10)
+
+    def forward(self, x):
+        x = self.pool(torch.relu(self.conv(x)))
+        return self.fc(x.view(x.size(0), -1))
+
+
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+data = TensorDataset(torch.randn(100, 3, 32, 32), torch.randint(LOW, HIGH, (100,)))
+for x, y in DataLoader(data, batch_size=32):
+    loss = nn.CrossEntropyLoss()(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "label"),
+    [("1", "11", "`y - 1`"), ("0", "12", "`nn.Linear(16 * 16 * 16, 12)`")],
+)
+def test_labels_behind_an_error_of_features(
+    low: str, high: str, label: str, tmp_path: Path
+) -> None:
+    text = TWO_ERRORS.replace("LOW", low).replace("HIGH", high)
+    first, second = rehearsed(tmp_path, text).findings
+    assert first.fixes[0].message == "`nn.Linear(16 * 15 * 15, 10)`"
+    assert all(", 0)" not in fix.message for fix in first.fixes)  # no kernel
+    assert [fix.message for fix in second.fixes] == [label]

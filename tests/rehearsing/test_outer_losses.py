@@ -99,7 +99,7 @@ RIGHT = {
     "both in one dim": """
         loss = (-torch.cat(log_probs) * returns).sum()
         loss = loss + smooth_l1_loss(values.squeeze(1), returns)
-        loss = loss + (returns - values[:, 0].detach() * torch.cat(log_probs)).mean()
+        loss = loss + ((returns - values[:, 0].detach()) * torch.cat(log_probs)).mean()
     """,
     "both columns": """
         loss = (-torch.stack(log_probs) * returns.unsqueeze(1)).sum()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -135,6 +135,14 @@ class Memo:
         self.writes: dict[tuple[Any, ...], Answer] = {}  # the same, of in-place calls
         self.recurrent: dict[tuple[Any, ...], RecurrentPlan] = {}
         self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed
+
+    def forget(self, is_of: Callable[[Any], bool]) -> None:
+        """Forget the answers of functions: of those that refuse values which another
+        run may give them.
+        """
+        for answers in (self.answers, self.hung, self.writes):
+            for key in [key for key in answers if is_of(key[0])]:
+                answers.pop(key)
 
 
 def get_arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:

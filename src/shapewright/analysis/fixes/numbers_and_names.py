@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import pairwise, permutations
 from math import prod
@@ -207,7 +208,7 @@ def change_numbers(
             continue
         for closeness, new in _iter_other_numbers(value, pairs, text, node):
             negated = isinstance(text.parent(node), ast.UnaryOp)
-            if new == 0 and (negated or not pairs):
+            if new == 0 and (negated or not pairs or _is_size_of_layer(text, node)):
                 continue  # nothing would be left
             likely.append(
                 (closeness * 100 + place, replace_number(text, node, str(new)))
@@ -215,6 +216,27 @@ def change_numbers(
     likely.sort(key=lambda pair: pair[0])
     for _, fix in likely:
         yield fix
+
+
+SIZES_OF_LAYERS = {
+    r"(Lazy)?Conv(Transpose)?\dd": 4, r"(Max|Avg|LP)Pool\dd": 2, "Linear|Embedding": 2,
+}  # fmt: skip
+"""Layers, and how many first arguments of them are no 0."""
+
+
+def _is_size_of_layer(text: SourceText, node: ast.expr) -> bool:
+    """Return whether a number is a count of channels or features, or a kernel."""
+    call = text.around(node, ast.Call)
+    if not isinstance(call, ast.Call):
+        return False
+    name = get_called_name(call)
+    counts = [n for kind, n in SIZES_OF_LAYERS.items() if re.fullmatch(kind, name)]
+    if not counts:
+        return False
+    words = [word.arg for word in call.keywords if node in ast.walk(word.value)]
+    sizes = call.args[: counts[0]]
+    is_first = any(node in ast.walk(argument) for argument in sizes)
+    return is_first or any(word is not None and "padding" not in word for word in words)
 
 
 def _is_given(text: SourceText, node: ast.expr) -> bool:

@@ -35,7 +35,9 @@ SMALL = 4
 def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
     """Find reshapes that put an axis's size in another place than its elements."""
     mixed: set[int] = set()
-    seen: set[object] = set()  # a layer of a class, built with other sizes
+    messages: dict[
+        object, str
+    ] = {}  # of a class whose layers are built with other sizes
     for op, block in scene.flow.recuts:
         if op.span is None:
             continue
@@ -45,9 +47,9 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
         finding = _find_mixing(scene, op, block)
         if finding is not None:
             mixed |= {op.outputs[0].tensor}
-            if (op.span, len(op.outputs[0].shape)) not in seen:
+            key = op.span, len(op.outputs[0].shape)
+            if messages.setdefault(key, finding.message) == finding.message:
                 yield finding
-            seen.add((op.span, len(op.outputs[0].shape)))
     yield from find_flattened_channels(scene)
     yield from find_unfolded_patches(scene)
 

@@ -77,14 +77,14 @@ def find_models_kept_by_objects(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             kept, model = statement.targets[0], statement.value
             condition = text.around(statement, ast.If)
-            given = [argument.arg for argument in method.args.args[1:]]
+            parameters = [argument.arg for argument in method.args.args[1:]]
             if not isinstance(kept, ast.Attribute) or not isinstance(model, ast.Name):
                 continue
-            if condition is None or model.id not in given:
+            if condition is None or model.id not in parameters:
                 continue
             if not _is_of_best(condition, statement):
                 continue
-            place = given.index(model.id)
+            place = parameters.index(model.id)
             use = _find_use_of_object(scene.program, method, place, kept.attr)
             if use is None or _has_state_of_its_own(text, ast.unparse(kept), ""):
                 continue

@@ -45,6 +45,8 @@ Overlay = Mapping[str, str]
 """Texts that stand for files, by absolute path."""
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the call or the code of the finding."""
+Operands = tuple[tuple[Place, tuple[tuple[int, ...], ...]], ...]
+"""Failed calls, each with the shapes that it is given."""
 
 LOAD = STATE_DICT_MISMATCH
 
@@ -53,7 +55,8 @@ LOAD = STATE_DICT_MISMATCH
 class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
-    `layers` counts the layers with parameters that ran, `outline` is what is compared
+    `layers` counts the layers with parameters that ran, `operands` holds what failed
+    calls were given, `outline` is what is compared
     with the run that failed. `noted` says that the run itself noted something, `alone`
     that its process had made no other run before.
     """
@@ -66,6 +69,7 @@ class Tried:
     notes: tuple[Place, ...] = ()
     samples: bool | None = None
     layers: int = 0
+    operands: Operands = ()
     outline: RunOutline = field(default_factory=RunOutline)
     noted: bool = False
     alone: bool = False
@@ -97,8 +101,8 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     layers, outline = count_layers(program), build_outline(program, gone[:2], context)
     complete = trace.complete or _is_ended_by_assumed_value(program, gone)
     return Tried(
-        failures, complete, ops, output, warnings, notes, samples, layers, outline,
-        noted=bool(trace.findings),
+        failures, complete, ops, output, warnings, notes, samples, layers,
+        list_operands(program), outline, noted=bool(trace.findings),
     )  # fmt: skip
 
 
@@ -159,6 +163,18 @@ def list_failures(program: Program) -> tuple[Place, ...]:
         if finding.severity == "error" and place[:2] not in lines:
             places.append(place)
     return tuple(places)
+
+
+def list_operands(program: Program) -> Operands:
+    """Return the places of failed calls in order, each with the shapes that its first
+    call is given, but for the batch.
+    """
+    operands: dict[Place, tuple[tuple[int, ...], ...]] = {}
+    for failure in program.failures:
+        inputs = program.trace.ops[failure.op].inputs
+        shapes = tuple((fact.ndim, *fact.shape[1:]) for fact in inputs)
+        operands.setdefault(get_place(program, failure), shapes)
+    return tuple(operands.items())
 
 
 def get_finding_place(finding: Finding) -> Place:

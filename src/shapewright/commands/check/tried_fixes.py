@@ -21,6 +21,7 @@ from shapewright.commands.check.fixes import (
     get_finding_place,
     get_place,
     is_at,
+    list_operands,
 )
 from shapewright.findings.codes import (
     CHANNEL_MISMATCH,
@@ -142,11 +143,26 @@ def is_helpful(
     new = [place for place in tried.failures if place not in left]
     if tried.layers < layers:
         return False  # what leaves a layer out is no fix
+    if _is_of_earlier_error(tried, gone, run):
+        return False
     if run.trace.complete:
         return tried.complete and not new
     if tried.ops >= len(run.trace.ops) and not new and left:
         return True  # it comes as far, to the error that ended the run before
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
+
+
+def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:
+    """Return whether a call that failed before still fails, of other sizes: what comes
+    behind it then says nothing.
+    """
+    after = dict(tried.operands)
+    for place, shapes in list_operands(run):
+        if place == gone:
+            break
+        if after.get(place, shapes) != shapes:
+            return True
+    return False
 
 
 def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> list[Mend]:

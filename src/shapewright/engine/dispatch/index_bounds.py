@@ -32,6 +32,11 @@ RANGED = ALONG | PACKED | {CELL, SPARSE} | operators_with("has_index_bounds")
 _ranged: dict[Any, bool] = {}
 
 
+def takes_indices(func: Any) -> bool:
+    """Return whether a function refuses indices by their values."""
+    return get_plain_name(func) in RANGED
+
+
 def check_indices(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
     """Raise torch's error if a known index is out of range."""
     try:

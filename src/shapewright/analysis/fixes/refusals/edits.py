@@ -16,6 +16,7 @@ from shapewright.analysis.fixes.pooled_maps import is_of_columns
 from shapewright.analysis.fixes.refusals.labels import (
     is_of_many_classes,
     is_of_more_classes,
+    is_of_other_features,
     is_of_other_labels,
     is_of_unsqueezed_scores,
     read_number,
@@ -159,6 +160,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if code == INDEX_OUT_OF_RANGE or failure.error == "IndexError":
         is_of_more = kind == "number" and is_of_more_classes(program, failure, fix)
         if is_of_unsqueezed_scores(program, failure, fix):
+            return True
+        if is_of_other_features(program, failure, fix):
             return True
         is_many = kind != "drawn" and is_of_many_classes(program, fix)
         is_of_more = is_of_more or is_many

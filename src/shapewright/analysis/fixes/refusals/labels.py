@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from shapewright.analysis.fixes.stand_in_data import is_within
@@ -14,6 +15,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span, is_installed
+from shapewright.program.syntax_nodes import get_called_name
 
 CLASS_LOSSES = operators_with("takes_class_indices")
 SHIFTED = re.compile(r"[-+] ?1$")
@@ -81,6 +83,27 @@ def is_of_more_classes(program: Program, failure: Failure, fix: Fix) -> bool:
     return refused is not None and any(
         edit.text.isdecimal() and int(edit.text) > refused[0] + 1 for edit in fix.edits
     )
+
+
+LAYERS = re.compile(r"Linear|Conv\w+d|LSTM|GRU|RNN")
+
+
+def is_of_other_features(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a layer would take other features for the sake of labels that a
+    loss refuses: only what it returns counts classes.
+    """
+    if find_refused_label(program, failure) is None:
+        return False
+    for edit in fix.edits:
+        place = program.node(edit.span)
+        for outer in place[0].outwards(place[1]) if place is not None else ():
+            if place is None or not isinstance(outer, ast.Call) or not outer.args:
+                continue
+            first = place[0].span(outer.args[0])
+            is_layer = LAYERS.fullmatch(get_called_name(outer)) is not None
+            if is_layer and is_within(edit.span, [first]):
+                return True
+    return False
 
 
 def is_of_many_classes(program: Program, fix: Fix) -> bool:
