@@ -99,7 +99,7 @@ class RehearsedScript:
         self, rehearsal: RehearsalRequest, request: RunRequest, seen: Constructions
     ) -> RunResult:
         """Run the script once; `seen` records what the program builds."""
-        from shapewright.engine.dispatch.index_bounds import takes_indices
+        from shapewright.engine.dispatch.index_bounds import has_index_bounds
         from shapewright.inputs.callables import load_script
         from shapewright.inputs.python_files import change_files
         from shapewright.runtime.files.program_files import add_process_notes
@@ -110,7 +110,7 @@ class RehearsedScript:
         from shapewright.runtime.restore.process_state import guard_surroundings
         from shapewright.runtime.run import record_run
 
-        self.memo.forget(takes_indices)  # those of a repaired script are others
+        self.memo.forget(has_index_bounds)  # those of a repaired script are others
         request = replace(request, memo=self.memo, rehearsal=rehearsal)
         with (
             guard_surroundings(),

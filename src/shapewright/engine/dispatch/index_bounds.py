@@ -32,7 +32,7 @@ RANGED = ALONG | PACKED | {CELL, SPARSE} | operators_with("has_index_bounds")
 _ranged: dict[Any, bool] = {}
 
 
-def takes_indices(func: Any) -> bool:
+def has_index_bounds(func: Any) -> bool:
     """Return whether a function refuses indices by their values."""
     return get_plain_name(func) in RANGED
 
