@@ -165,3 +165,22 @@ def test_a_config_gets_as_many_labels_as_there_are(
     assert not any("% 1`" in fix.message for fix in finding.fixes)
     more = f", num_labels={count}"
     assert not rehearsed(tmp_path, DRAWN.format(more=more, labels=labels)).findings
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ("labels=labels", "`labels - 1`"),
+        ("**batch", "`torch.randint(1, 4, (40,)) - 1`"),
+    ],
+)
+def test_labels_from_1_of_a_library_begin_with_0(
+    given: str, fix: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    text = DRAWN.format(more=", num_labels=3", labels="torch.randint(1, 4, (40,))")
+    text = text.replace("model(", 'batch = {"labels": labels}\nmodel(')
+    text = text.replace("labels=labels)", f"{given})")
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.fixes[0].message == fix
+    assert finding.fixes[0].checked

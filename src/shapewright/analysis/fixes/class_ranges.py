@@ -173,6 +173,7 @@ def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[
     shift = f" - {drawn.low}"
     places, where = find_tensor_expressions(program, op), program.node(op.span)
     node = places[1][0] if len(places) > 1 and places[1] is not None else None
+    node = node or _find_labels_of_call(program, op)
     is_tight = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
     if where is not None and is_tight and not is_compared(program, op.inputs[1]):
         assert node is not None
@@ -184,6 +185,13 @@ def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[
         return  # brackets would be needed
     shown = f"`{join_lines(text.written(call))}{shift}`"
     yield Fix("fits", shown, (Edit(text.span(call).end, shift),))
+
+
+def _find_labels_of_call(program: Program, op: Op) -> ast.expr | None:
+    """Return the `labels` that a model of a library is given for its own loss."""
+    place = program.call_at(op.span)
+    words = place[1].keywords if place is not None else []
+    return next((word.value for word in words if word.arg == "labels"), None)
 
 
 def _find_drawn_labels(

@@ -271,7 +271,7 @@ def _drop_larger_numbers(mends: Sequence[Mend]) -> list[Mend]:
     ]
 
 
-OF_OWN_DATA = ("colours", "made-dtype", "state")
+OF_OWN_DATA = ("colours", "drawn", "made-dtype", "state")
 """Kinds of fixes of what the program itself makes, which is no data of a trial."""
 OF_ORDER = frozenset({CHANNEL_MISMATCH, CHANNELS_LAST, NORMALIZED_SHAPE})
 """Codes of a layer whose size stands in another dim of its input: where the dims in
