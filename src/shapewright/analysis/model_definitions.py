@@ -35,6 +35,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_name,
     get_own_attribute,
+    list_reads,
 )
 
 EMPTY = "optimizer got an empty parameter list"
@@ -262,12 +263,7 @@ def _explain_used_argument(
     """
     name = parameters.id
     readers = [
-        node
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and node.lineno < parameters.lineno
+        node for node in list_reads(scope, name) if node.lineno < parameters.lineno
     ]
     if not readers:
         return None

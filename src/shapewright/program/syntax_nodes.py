@@ -115,6 +115,19 @@ def collect_names(node: ast.AST, *contexts: type[ast.expr_context]) -> set[str]:
     }
 
 
+def list_reads(scope: ast.AST | None, name: str) -> list[ast.Name]:
+    """Return the places in a piece of code that read a name, in the order of the walk:
+    both `x` of `y = x + x`; none without a scope.
+    """
+    return [
+        node
+        for node in (ast.walk(scope) if scope is not None else ())
+        if isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+    ]
+
+
 def is_made_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
     """Return whether all nodes of a tree are of these kinds."""
     return all(isinstance(child, kinds) for child in ast.walk(node))

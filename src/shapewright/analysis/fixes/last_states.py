@@ -21,7 +21,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name
+from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name, list_reads
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
@@ -104,10 +104,9 @@ def _iter_last_steps(program: Program, op: Op, samples: int) -> Iterator[Fix]:
         scope = text.around(statement, *FUNCTIONS)
         reads = [
             node
-            for node in (ast.walk(scope) if scope is not None else ())
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-            if node.id == name and node.lineno > statement.lineno
-            if not isinstance(text.parent(node), ast.Subscript)
+            for node in list_reads(scope, name)
+            if node.lineno > statement.lineno
+            and not isinstance(text.parent(node), ast.Subscript)
         ]
         if len(reads) == 1:
             edit = Edit(text.span(reads[0]).end, last)
@@ -182,14 +181,7 @@ def suggest_last_step(
     scope = text.around(call, *FUNCTIONS)
     if not isinstance(target, ast.Name) or scope is None:
         return
-    reads = [
-        node
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and node.id == target.id
-        and node.lineno > call.lineno
-    ]
+    reads = [r for r in list_reads(scope, target.id) if r.lineno > call.lineno]
     writes = [
         value for value in find_defining(text, target.id) if value in ast.walk(scope)
     ]

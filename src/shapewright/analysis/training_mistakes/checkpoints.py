@@ -22,6 +22,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_line,
     get_last_name,
+    list_reads,
 )
 from shapewright.record.report import Moment
 
@@ -151,13 +152,7 @@ def _report_lost(text: SourceText, saved: _Saved, lost: list[str]) -> Iterator[F
         if not isinstance(target, ast.Name) or get_called_name(value) != "load":
             continue
         scope = text.around(assign, ast.FunctionDef, ast.Module)
-        uses = [
-            node
-            for node in (ast.walk(scope) if scope is not None else ())
-            if isinstance(node, ast.Name)
-            and node.id == target.id
-            and isinstance(node.ctx, ast.Load)
-        ]
+        uses = list_reads(scope, target.id)
         reads = [_find_key(text, use) for use in uses]
         if None in reads or not _is_resumed(text, uses):
             continue

@@ -25,6 +25,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
     iter_assignments,
+    list_reads,
 )
 
 STATES = frozenset({"parameters", "named_parameters", "buffers"})
@@ -232,10 +233,4 @@ def _is_over_parameters(iterated: ast.expr) -> bool:
 def _is_read_behind(loop: ast.For, statement: ast.Assign, name: str) -> bool:
     """Return whether a loop reads a name behind the statement that sets it."""
     end = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and (node.lineno, node.col_offset) >= end
-        for node in ast.walk(loop)
-    )
+    return any((node.lineno, node.col_offset) >= end for node in list_reads(loop, name))

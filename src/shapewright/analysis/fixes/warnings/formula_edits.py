@@ -28,6 +28,7 @@ from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
+    list_reads,
 )
 
 
@@ -223,13 +224,7 @@ def suggest_own_derivatives(
     if not isinstance(target, ast.Name) or not isinstance(node, ast.Call):
         return
     scope = text.around(node, ast.FunctionDef) or text.tree
-    reads = [
-        part
-        for part in (ast.walk(scope) if scope is not None else ())
-        if isinstance(part, ast.Name)
-        and part.id == target.id
-        and isinstance(part.ctx, ast.Load)
-    ]
+    reads = list_reads(scope, target.id)
     sums = [text.around(read, ast.BinOp) for read in reads]
     total = max((s for s in sums if s is not None), key=_count_terms, default=None)
     terms = _list_terms(total) if total is not None else []
