@@ -64,6 +64,7 @@ def test_the_note_of_a_script_has_the_cause_before_the_call(tmp_path: Path) -> N
     assert "`nn.Linear(8 * 8 * 8, 10)` at line 15 (checked by a rehearsal)" in shown
 
 
+@pytest.mark.long
 def test_the_sizes_of_another_run_are_not_told(tmp_path: Path) -> None:
     """Real numbers are drawn anew in a rehearsal, which met other sizes then."""
     (tmp_path / "size.py").write_text(
@@ -146,6 +147,7 @@ def run_clips(folder: Path, lengths: int) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 def test_items_that_do_not_stack_are_told_as_such(tmp_path: Path) -> None:
     shown = run_clips(tmp_path, 12)
     assert "two items of the data set cannot be collated into a batch" in shown

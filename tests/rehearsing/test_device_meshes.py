@@ -160,6 +160,7 @@ def test_what_is_sharded_trains(
     )
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_wrong_in_a_sharded_model_is_found(tmp_path: Path) -> None:
     text = TRAIN.replace("{wrap}", WRAPS["layers"][0]).replace("{shape}", "(1, 1)")

@@ -57,7 +57,7 @@ def list_fixes(folder: Path, **parts: str) -> list[str]:
         "torch.from_numpy(np.random.randint(0, 12, size=64))",
         "torch.tensor([k % 12 for k in range(64)])",
         "torch.arange(64) % 12",
-        "(torch.arange(64) * 7) % 12",
+        pytest.param("(torch.arange(64) * 7) % 12", marks=pytest.mark.long),
     ],
 )
 def test_a_model_gets_as_many_outputs_as_there_are_classes(
