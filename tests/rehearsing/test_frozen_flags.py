@@ -90,6 +90,14 @@ def test_an_evaluation_that_records_gradients(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_two_models_that_are_compared_are_no_evaluation(tmp_path: Path) -> None:
+    text = """\
+    nets = [model, nn.Linear(10, 3)]
+    outputs = [net(torch.randn(2, 10)) for net in nets]
+"""
+    assert found(tmp_path, "", text) == []
+
+
 STYLE = """\
 import torch
 from torch import nn

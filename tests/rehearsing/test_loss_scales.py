@@ -37,6 +37,8 @@ MIXED = {
         f"{SUMMED}kl = 0.5 * torch.mean(mu**2 + torch.exp(logvar) - logvar - 1)\n"
         "loss = recon + kl",
     "squares": f"loss = ((y - x) ** 2).sum() - 0.5 * torch.mean({INNER})",
+    "a sum, as torch once said":
+        f"loss = F.mse_loss(y, x, size_average=False) - 0.5 * torch.mean({INNER})",
     "the reverse": f"loss = F.mse_loss(y, x) - 0.5 * torch.sum({INNER})",
 }  # fmt: skip
 EVEN = {
@@ -47,6 +49,8 @@ EVEN = {
     "means over samples":
         f"loss = F.mse_loss(y, x) - (0.5 * ({INNER}).sum(1)).mean()",
     "divided": f"loss = F.mse_loss(y, x) - 0.5 * torch.sum({INNER}) / x.numel()",
+    "two sums, as torch once said":
+        f"loss = F.mse_loss(y, x, size_average=False) - 0.5 * torch.sum({INNER})",
     "a penalty": f"{SUMMED}loss = recon + mu.pow(2).mean()",
 }  # fmt: skip
 FOCAL = """\

@@ -70,6 +70,29 @@ def test_types_of_tensors_on_a_gpu_make_such_tensors(tmp_path: Path) -> None:
     assert torch.get_default_device().type == "cpu"
 
 
+CPU_TYPES = """\
+import torch
+
+images = torch.randint(0, 256, (20000, 28, 28), dtype=torch.uint8)
+assert images.type() == "torch.ByteTensor"
+pixels = images.unsqueeze(1).type(torch.FloatTensor)[:2000] / 255.0
+labels = images[:, 0, 0].type("torch.LongTensor")
+assert pixels.type() == "torch.FloatTensor" and pixels.shape == (2000, 1, 28, 28)
+assert labels.dtype == torch.int64 and labels.device.type == "cpu"
+weight = torch.randn(4, requires_grad=True)
+doubled = (2 * weight).type(torch.DoubleTensor)
+doubled.sum().backward()
+assert weight.grad.dtype == torch.float32
+assert weight.type(torch.FloatTensor) is weight
+"""
+
+
+def test_types_of_tensors_on_the_cpu_are_dtypes(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, CPU_TYPES)
+    assert report.findings == ()
+    assert report.complete
+
+
 SPECTRA = """\
 import torch
 from torch import nn

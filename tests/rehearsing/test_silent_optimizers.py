@@ -422,3 +422,57 @@ def test_a_scheduler_that_is_read_is_quiet(step: str, tmp_path: Path) -> None:
     built = "scheduler = StepLR(optimizer, 5)"
     text = SCHEDULED.replace("BUILT", built).replace("STEP", step)
     assert not rehearsed(tmp_path, SCRIPT + head + text).findings
+
+
+SWITCHED = """\
+import numpy as np
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self, normalized=False):
+        super().__init__()
+        self.normalized = normalized
+        self.norm = nn.BatchNorm1d(4)
+        self.head = nn.Linear(4, 1)
+
+    def forward(self, x):
+        FORWARD
+        return self.head(x)
+
+
+x = torch.from_numpy(np.zeros((32, 4), dtype=np.float32))
+y = torch.randn(32, 1)
+nets = [Net(False), Net(True)]
+optimizers = [torch.optim.Adam(net.parameters()) for net in nets]
+for epoch in range(5):
+    for net, optimizer in zip(nets, optimizers):
+        loss = F.mse_loss(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+OFF = [
+    "x = self.norm(x) if self.normalized else x",
+    "x = x if not self.normalized else self.norm(x)",
+]
+MISSED = ["self.norm(x.detach())", "x = x if self.norm is None else x"]
+
+
+@pytest.mark.parametrize("forward", OFF)
+def test_a_layer_that_a_flag_switches_off_is_quiet(
+    forward: str, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, SWITCHED.replace("FORWARD", forward))
+    assert [finding.message for finding in report.findings] == []
+
+
+@pytest.mark.parametrize("forward", MISSED)
+def test_a_layer_whose_result_is_not_used_is_found(
+    forward: str, tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, SWITCHED.replace("FORWARD", forward))
+    assert any("norm" in finding.message for finding in report.findings)
+    assert not any("copies values" in finding.message for finding in report.findings)

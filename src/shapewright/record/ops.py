@@ -141,6 +141,18 @@ class Op:
         """Return the only output; raise `ValueError` if it has none or several."""
         return _get_only(self.outputs, f"op {self.index}, {self.name},", "outputs")
 
+    @property
+    def reduction(self) -> Any:
+        """Return how a loss reduces: its `reduction`, or what the older `size_average`
+        and `reduce` ask for.
+        """
+        given = dict(self.arguments)
+        if given.get("reduce") is False:
+            return "none"
+        if given.get("size_average") is not None or given.get("reduce") is not None:
+            return "sum" if given.get("size_average") is False else "mean"
+        return given.get("reduction", "mean")
+
     def __repr__(self) -> str:
         place = f" at {self.span.file}:{self.span.line}" if self.span else ""
         module = f" in `{self.module}`" if self.module else ""

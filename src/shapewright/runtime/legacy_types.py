@@ -9,15 +9,9 @@ from typing import Any
 
 import torch
 
+from shapewright.engine.dispatch.view_operators import LEGACY_TYPES
 from shapewright.engine.replacement import copy_attributes, replace_attribute
 
-DTYPES = {
-    "FloatTensor": torch.float32, "DoubleTensor": torch.float64,
-    "HalfTensor": torch.float16, "BFloat16Tensor": torch.bfloat16,
-    "LongTensor": torch.int64, "IntTensor": torch.int32, "ShortTensor": torch.int16,
-    "CharTensor": torch.int8, "ByteTensor": torch.uint8, "BoolTensor": torch.bool,
-}  # fmt: skip
-"""Types of `torch.cuda` and their dtypes."""
 PREFIX = "torch.cuda."
 
 
@@ -52,7 +46,7 @@ def claim_legacy_types() -> Iterator[None]:
     """
     types = {
         name: _CudaType(name, (), {"dtype": dtype, "__module__": "torch.cuda"})
-        for name, dtype in DTYPES.items()
+        for name, dtype in LEGACY_TYPES.items()
     }
     cast: Any = torch.Tensor.type
     set_type = torch.set_default_tensor_type
@@ -62,10 +56,6 @@ def claim_legacy_types() -> Iterator[None]:
             dtype = types.get(dtype.removeprefix(PREFIX), dtype)
         if isinstance(dtype, _CudaType):
             return self.to("cuda", dtype.dtype)
-        if dtype is None and self.is_cuda:
-            return str(cast(self)).replace("torch.", PREFIX, 1)
-        if isinstance(dtype, str | type) and self.is_cuda:
-            return cast(self.cpu(), dtype, *args, **kwargs)
         return cast(self, dtype, *args, **kwargs)
 
     def replace_default(original: Any) -> Any:

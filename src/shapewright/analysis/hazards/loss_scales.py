@@ -75,7 +75,7 @@ def _iter_reduced(scene: HazardContext, loss: Fact) -> Iterator[_Reduced]:
             continue
         inputs = call.op.inputs
         if call.name in ALL_LOSSES:
-            yield _Reduced(call, str(call.arguments.get("reduction", "")), factor)
+            yield _Reduced(call, str(call.op.reduction), factor)
         elif call.name in REDUCTIONS and inputs[0].shape:
             yield _Reduced(call, call.name, factor)
         elif call.name in SUMS | DIFFERENCES and len(inputs) == 2:

@@ -27,6 +27,7 @@ from shapewright.analysis.training_mistakes.new_leaves import find_new_leaf
 from shapewright.analysis.training_mistakes.unknown_heads import (
     find_unknown_head,
     is_head_of_other_task,
+    is_switched_off,
 )
 from shapewright.findings.codes import (
     NO_GRADIENT,
@@ -298,6 +299,7 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             for path in group.never
             if not _is_constant_bias(scene, path)
             and not is_head_of_other_task(scene, group, path)
+            and not is_switched_off(scene, path)
         ]
         if not idle:
             continue

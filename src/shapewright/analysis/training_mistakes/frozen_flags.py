@@ -195,6 +195,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
                 or (get_called_name(over) == "range" and not isinstance(node, ast.For))
                 or (file, node.lineno) in training
                 or not _is_after_eval(text, node)
+                or _goes_through_models(node)
             ):
                 continue
             span = _find_graph(scene, text, node)
@@ -212,6 +213,20 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
                 (text.span(over), "in this loop, after `eval()`"),
             )
             yield add_growth(scene, finding, (file, node.lineno))
+
+
+def _goes_through_models(loop: _Pass) -> bool:
+    """Return whether what a loop goes through is called: networks, `net(x) for net in
+    nets`, each with the same data.
+    """
+    target = loop.target if isinstance(loop, ast.For) else loop.generators[0].target
+    names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in names
+        for node in ast.walk(loop)
+    )
 
 
 def _iter_kinds(moment: Moment) -> Iterator[str]:

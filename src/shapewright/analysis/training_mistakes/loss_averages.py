@@ -236,9 +236,7 @@ def _is_returned(scene: RehearsalContext, op: Op) -> bool:
 
 def _is_mean_loss(op: Op) -> bool:
     """Return whether a loss is the mean over its samples."""
-    arguments = dict(op.arguments)
-    is_mean = arguments.get("reduction", "mean") == "mean"
-    return is_mean and bool(op.outputs) and not op.outputs[0].shape
+    return op.reduction == "mean" and bool(op.outputs) and not op.outputs[0].shape
 
 
 @looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)

@@ -173,7 +173,8 @@ def _find_cut(history: History, backward: Op, layers: set[str]) -> GraphEnd | No
         waiting += [(fact.tensor, cut) for fact in op.inputs]
     if cuts:
         return describe_cut(history, cuts[0])
-    return copies[0] if copies else None
+    called = any(op.module in layers for op in history.program.trace.ops)
+    return copies[0] if copies and called else None
 
 
 def _is_cut(op: Op) -> bool:

@@ -1,5 +1,6 @@
-"""Heads that are set under a name that a library's model does not have: `model.fc` of
-one that calls `classifier`; heads of other tasks, of which each call chooses one.
+"""Layers that nothing calls: heads under a name that a library's model does not have,
+`model.fc` of one that calls `classifier`; heads of other tasks, of which each call
+chooses one; what a flag of the model switches off.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import NO_GRADIENT
 from shapewright.findings.finding import Finding
+from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -100,5 +102,38 @@ def _is_chosen(scene: RehearsalContext, name: str) -> bool:
             if isinstance(index, ast.Attribute) and get_own_attribute(index):
                 return True
             if isinstance(index, ast.Name) and index.id in list_parameters(function):
+                return True
+    return False
+
+
+def is_switched_off(scene: RehearsalContext, path: str) -> bool:
+    """Return whether a layer is called only where a flag of its model says so:
+    `if self.use_norm: x = self.norm(x)`.
+    """
+    layer = path.rpartition(".")[0]
+    name = layer.rpartition(".")[2]
+    if any(op.module == layer for op in scene.program.trace.ops):
+        return False
+    reads = [
+        (text, node)
+        for text in scene.program.own_texts()
+        for node in text.nodes
+        if get_own_attribute(node) == name and isinstance(node.ctx, ast.Load)  # type: ignore[attr-defined]
+    ]
+    return bool(reads) and all(
+        _is_under_flag(text, node, name) for text, node in reads
+    )
+
+
+def _is_under_flag(text: SourceText, node: ast.AST, name: str) -> bool:
+    """Return whether another attribute of the model than the one that is read decides
+    if an expression is reached.
+    """
+    for parent in text.outwards(node):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        if isinstance(parent, ast.If | ast.IfExp):
+            flags = {get_own_attribute(part) for part in ast.walk(parent.test)}
+            if flags - {"", name, "training"}:
                 return True
     return False

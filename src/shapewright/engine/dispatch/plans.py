@@ -99,6 +99,8 @@ def find_plan(func: Any) -> Plan:
         return attributes.detach_in_place
     if name == "requires_grad_":
         return attributes.require_grad
+    if name == "type":
+        return view_operators.answer_type
     if name in plan_tables.VIEWS:
         return view_operators.answer_view
     if name in ("__reversed__", "__iter__"):

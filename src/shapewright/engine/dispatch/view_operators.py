@@ -313,6 +313,37 @@ def answer_move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
     return _copy_to_device(engine, func, target, info, cast, device, args[1:])
 
 
+def answer_type(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """Answer `type`: a tensor type or its name, `torch.FloatTensor`, is a dtype on the
+    CPU; torch would copy what has no data there. Without a type the answer is a name.
+    """
+    kwargs = kwargs or {}
+    asked = args[1] if len(args) > 1 else kwargs.get("dtype")
+    info = engine.info(args[0])
+    if asked is None:
+        name: str = func(torch.empty(0, dtype=info.meta.torch_dtype))
+        device = info.meta.device.split(":")[0]
+        return name if device == "cpu" else name.replace("torch.", f"torch.{device}.")
+    if isinstance(asked, type):
+        asked = f"{asked.__module__}.{asked.__name__}"
+    name = asked.removeprefix("torch.") if isinstance(asked, str) else ""
+    dtype = LEGACY_TYPES.get(name)
+    if dtype is None:
+        return answer_view(engine, func, args, kwargs)
+    if info.meta.device == "cpu":
+        return answer_view(engine, func, (args[0], dtype), None)
+    return answer_move(engine, Tensor.to, (args[0], "cpu", dtype), None)
+
+
+LEGACY_TYPES = {
+    "FloatTensor": torch.float32, "DoubleTensor": torch.float64,
+    "HalfTensor": torch.float16, "BFloat16Tensor": torch.bfloat16,
+    "LongTensor": torch.int64, "IntTensor": torch.int32, "ShortTensor": torch.int16,
+    "CharTensor": torch.int8, "ByteTensor": torch.uint8, "BoolTensor": torch.bool,
+}  # fmt: skip
+"""Tensor types of torch and of `torch.cuda`, and their dtypes."""
+
+
 def _read_named_move(
     engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str, Kwargs]:
