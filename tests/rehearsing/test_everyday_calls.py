@@ -117,6 +117,11 @@ CASES = {
         "normalises a last dim of 32, got 10",
         ["`maps.transpose(1, 2)`", "`nn.LayerNorm(32)(maps.transpose(1, 2)).transpo"],
     ),
+    "the label of one sample": (
+        "F.cross_entropy(model(x)[0][:1], y[0]).backward()",
+        "expects class indices (1,) for `model(x)[0][:1]` (1, 3), got `y[0]` ()",
+        ["`y[0].unsqueeze(0)`", "`model(x)[0][:1].squeeze(0)`", "`model(x)[0][:1]"],
+    ),
     "labels of 32 bits": (
         "F.cross_entropy(model(x)[0], y.int()).backward()",
         "expects class indices (int64)",

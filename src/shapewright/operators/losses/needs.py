@@ -148,7 +148,7 @@ def _of_layout(
             (Grant("target", fitting),),
         )
     turned_rows = (shape[0], *shape[2:], shape[1]) if last > 1 else ()
-    if have == turned_rows and target.dtype.startswith(("int", "bool")):
+    if turned_rows and have == turned_rows and target.dtype.startswith(("int", "bool")):
         return Unmet(
             ONE_HOT_TARGET,
             f"{{op}} expects class indices {text(wanted)}, got {{target}} {text(have)}"
