@@ -34,6 +34,7 @@ for step in range(2):
 """
 IDS = "torch.randint(0, 1000, (512, 1024))"
 LABELS = "torch.randint(0, 10, (512, 1024))"
+SCORES = "torch.randn(512, 1024)"
 LOSS = "F.cross_entropy(logits.flatten(0, 1), labels.flatten())"
 BEYOND = {
     "ids": ({"ids": IDS.replace("1000", "1001")}, "rows"),
@@ -54,6 +55,7 @@ BEYOND = {
         },
         "classes",
     ),
+    "buckets": ({"labels": f"torch.bucketize({SCORES}, torch.rand(9)) + 1"}, "classes"),
     "gathered": (
         {
             "labels": LABELS.replace("10,", "11,"),
@@ -71,6 +73,7 @@ WITHIN = {
     "chosen": {
         "ids": "torch.where((t := torch.randint(0, 2000, (512, 1024))) < 1000, t, 0)"
     },
+    "buckets": {"labels": f"torch.bucketize({SCORES}, torch.rand(10))"},
     "ignored": {
         "labels": LABELS.replace("10,", "11,"),
         "loss": LOSS.replace("flatten())", "flatten(), ignore_index=10)"),
@@ -103,6 +106,7 @@ def test_an_index_within_is_not_told(case: str, tmp_path: Path) -> None:
     [
         ({"ids": IDS.replace("1000", "1001")}, "nn.Embedding(1001, 8)"),
         ({"labels": LABELS.replace("10,", "11,")}, "nn.Linear(8, 11)"),
+        (BEYOND["buckets"][0], "labels.flatten() - 1"),
     ],
 )
 def test_a_row_or_class_for_each_index_is_a_fix(

@@ -95,6 +95,12 @@ def test_labels_drawn_from_1_are_shifted_and_get_no_class_more(
         assert [fix.message for fix in finding.fixes if fix.checked] == [f"`{edit}`"]
 
 
+def test_labels_drawn_from_1_to_the_number_of_classes(tmp_path: Path) -> None:
+    labels = "torch.randint(1, CLASSES + 1, (64,))"
+    parts = {"labels": labels, "constant": "CLASSES = 10", "outputs": "CLASSES"}
+    assert list_fixes(tmp_path, **parts) == ["`b - 1`"]
+
+
 def test_labels_that_the_loss_gets_one_lower_are_in_range(tmp_path: Path) -> None:
     program = PROGRAM.format(**PARTS | {"labels": "torch.randint(1, 11, (64,))"})
     text = program.replace("cross_entropy(scores, b)", "cross_entropy(scores, b - 1)")
@@ -184,7 +190,7 @@ for x, y in DataLoader(data, batch_size=32):
 
 @pytest.mark.parametrize(
     ("low", "high", "label"),
-    [("1", "11", "`y - 1`"), ("0", "12", "`nn.Linear(16 * 16 * 16, 12)`")],
+    [("1", "11", "`y - 1`"), ("0", "12", "`nn.Linear(16 * 15 * 15, 12)`")],
 )
 def test_labels_behind_an_error_of_features(
     low: str, high: str, label: str, tmp_path: Path

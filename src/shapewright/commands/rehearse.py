@@ -282,8 +282,8 @@ def _check_run(
             trying.allowed = 5.0 + 3 * seconds  # an error ended it early
             trying.long = seconds > LONG
             session = Session(
-                program, trying.again, trying.attempt, wanted.first, ignored,
-                wanted.strict,
+                program, trying.attempt, again=trying.again, first=wanted.first,
+                ignored=ignored, strict=wanted.strict,
             )  # fmt: skip
             session.left = _compute_try_budget(len(program.trace.ops))
             return told_of(session)

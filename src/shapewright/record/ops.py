@@ -146,12 +146,12 @@ class Op:
         """Return how a loss reduces: its `reduction`, or what the older `size_average`
         and `reduce` ask for.
         """
-        given = dict(self.arguments)
-        if given.get("reduce") is False:
+        words = dict(self.arguments)
+        if words.get("reduce") is False:
             return "none"
-        if given.get("size_average") is not None or given.get("reduce") is not None:
-            return "sum" if given.get("size_average") is False else "mean"
-        return given.get("reduction", "mean")
+        if words.get("size_average") is not None or words.get("reduce") is not None:
+            return "sum" if words.get("size_average") is False else "mean"
+        return words.get("reduction", "mean")
 
     def __repr__(self) -> str:
         place = f" at {self.span.file}:{self.span.line}" if self.span else ""

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from shapewright.analysis.fixes.class_counts import (
     COUNTS,
@@ -31,7 +32,12 @@ from shapewright.analysis.refused_labels import (
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.expression_values import (
+    WHOLE,
+    UnknownValue,
+    evaluate_node,
+    evaluate_whole_number,
+)
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
     get_called_name,
@@ -39,7 +45,7 @@ from shapewright.program.syntax_nodes import (
     get_own_attribute,
     iter_assignments,
 )
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
 
 LABELS = re.compile(r"^y|^t$|label|target|class|digit|categor|^gt|truth|star|rating")
 """How what a loss is to predict is called."""
@@ -50,6 +56,8 @@ MOST_DRAWN = 100_000
 IDS = re.compile(r"^x$|id|token|word|input|index|indices|user|item|seq|text|data")
 """How what an embedding looks up is called."""
 DRAWS = ("randint", "integers")
+BUCKETS = {"bucketize": 1, "searchsorted": 0}
+"""Number values by the limits between them, which are this operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +167,24 @@ def _suggest_outputs(
             name = get_own_attribute(node) or get_last_name(node)
             is_count = COUNTS.search(name.lower()) or OUTPUTS.search(name.lower())
             values = find_defining(built[0], name) if is_count else []
+            if _is_drawn_with(program, name):
+                return  # there would be as many labels more
             if len(values) == 1 and evaluate_whole_number(values[0]) == classes:
                 shown = f"`{name} = {size}`"
                 yield Fix("fits", shown, (Edit(built[0].span(values[0]), f"{size}"),))
                 return
     yield from resize_producer(program, fact, min(1, fact.ndim - 1), size)
+
+
+def _is_drawn_with(program: Program, name: str) -> bool:
+    """Return whether a draw of whole numbers reads a constant."""
+    return any(
+        isinstance(part, ast.Name) and part.id == name
+        for text in program.own_texts()
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) in DRAWS
+        for part in ast.walk(node)
+    )
 
 
 def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[Fix]:
@@ -181,7 +202,14 @@ def _suggest_first_0(program: Program, op: Op, drawn: _DrawnLabels) -> Iterator[
         yield Fix("fits", shown, (Edit(where[0].span(node).end, shift),))
         return
     text, call = drawn.text, drawn.call
-    if isinstance(text.parent(call), ast.Attribute | ast.BinOp):
+    around = text.parent(call)
+    is_sum = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Add)
+    if isinstance(around, ast.BinOp) and is_sum and around.left is call:
+        if evaluate_whole_number(around.right) == drawn.low:
+            span = text.span(call).end.until(text.span(around).end)
+            yield Fix("fits", f"`{text.written(call)}`", (Edit(span, ""),))
+        return
+    if isinstance(around, ast.Attribute | ast.BinOp):
         return  # brackets would be needed
     shown = f"`{join_lines(text.written(call))}{shift}`"
     yield Fix("fits", shown, (Edit(text.span(call).end, shift),))
@@ -208,6 +236,11 @@ def _find_drawn_labels(
         if drawn is not None:
             return drawn
         place = program.call_at(maker.span)
+        limits = BUCKETS.get(maker.name.rpartition(".")[2])
+        if place is not None and limits is not None and limits < len(maker.inputs):
+            shift = _find_shift(program, op.inputs[at], maker)
+            count = maker.inputs[limits].shape[-1:]
+            return _DrawnLabels(*place, shift, shift + sum(count) + 1)
         if place is not None and maker.name.rpartition(".")[2] == "randint":
             return _read_draw(*place)
     draws = [
@@ -218,6 +251,19 @@ def _find_drawn_labels(
         if names.search(_get_assigned_name(text, node).lower())
     ]
     return _read_draw(*draws[0]) if len(draws) == 1 else None
+
+
+def _find_shift(program: Program, fact: Fact, first: Op) -> int:
+    """Return the number that is added to what a call gives on the way to a tensor."""
+    shift = 0
+    for maker in iter_first_makers(program, fact):
+        if maker is first:
+            break
+        numbers = [value for _, value in maker.arguments if type(value) is int]
+        name = maker.name.rpartition(".")[2]
+        if name in ("+", "add") and len(numbers) == 1 and len(maker.inputs) == 1:
+            shift += numbers[0]
+    return shift
 
 
 def _read_modulus(program: Program, maker: Op) -> _DrawnLabels | None:
@@ -279,8 +325,19 @@ def _read_draw(text: SourceText, call: ast.Call) -> _DrawnLabels | None:
 
 
 def _read_number(text: SourceText, node: ast.expr | None) -> int | None:
-    """Return the number that an argument is, or that its name is given once."""
-    if isinstance(node, ast.Name):
-        values = find_defining(text, node.id)
-        node = values[0] if len(values) == 1 else None
-    return evaluate_whole_number(node) if node is not None else None
+    """Return the number that an argument is, with the names in it that are given once:
+    6 for `NUM_CLASSES + 1`.
+    """
+
+    def get_given(part: ast.expr) -> Any:
+        name = get_own_attribute(part) or getattr(part, "id", "")
+        values = find_defining(text, name) if name else []
+        if len(values) != 1 or values[0] is node:
+            raise UnknownValue(name)
+        return evaluate_node(values[0], operators=WHOLE, literals=(int,))
+
+    try:
+        number = evaluate_node(node, get_given, WHOLE, (int,)) if node else None
+    except (UnknownValue, ZeroDivisionError):
+        return None
+    return number if type(number) is int else None

@@ -139,7 +139,7 @@ def find_hazards(
     `ignored` are codes that are switched off.
     """
     scene = HazardContext(program)
-    unsure = _find_dependent_places(program)
+    unsure = find_dependent_places(program)
     findings: dict[tuple[object, ...], Finding] = {}
     firsts: dict[tuple[object, ...], Looker] = {}  # what reported it first
     for looker in list_lookers("hazard"):
@@ -168,7 +168,7 @@ def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:
     return code in ignored or (CODES[code].strict and not strict)
 
 
-def _find_dependent_places(program: Program) -> set[Span]:
+def find_dependent_places(program: Program) -> set[Span]:
     """Return the places of calls that depend on the output of a refused call.
 
     The run supposed its shape there; once the error is mended they are looked at.

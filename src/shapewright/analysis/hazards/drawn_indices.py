@@ -20,6 +20,8 @@ from shapewright.record.ops import Fact, Op
 DRAWS = frozenset({"randint", "random_"})
 CHOICE = "multinomial"
 """Draws numbers of columns."""
+BUCKETS = {"bucketize": 1, "searchsorted": 0}
+"""Number values by the limits between them, which are this operand."""
 PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
 """Calls whose result has no other values than their inputs."""
 PLACED = operators_with("indexes_along_dim")
@@ -80,9 +82,12 @@ def find_drawn_indices(scene: HazardContext) -> Iterator[Finding]:
         seen.add(call.op.span)
         name = scene.words(call.op)[use.at]
         what = f"is drawn from {draw.low} to {draw.high}"
+        where = "it is drawn here"
+        if draw.op.name.rpartition(".")[2] in BUCKETS:
+            what = f"has numbers from {draw.low} to {draw.high}"
+            where = "their limits are these"
         if draw.op.name.endswith(CHOICE):
             what += f", one of {draw.op.inputs[0].shape[-1]} columns"
-        where = "it is drawn here"
         if draw.low is None:
             what, where = f"has numbers up to {draw.high}", "the data are read here"
         message = (
@@ -153,6 +158,8 @@ def _find_draw(
             return _Draw(limits[0] + shift, limits[1] - 1 + shift, call.op)
         if call.name == CHOICE:
             return _Draw(0, call.op.inputs[0].shape[-1] - 1 + shift, call.op)
+        if call.name in BUCKETS:
+            return _find_buckets(call, shift)
         if call.name in ("+", "add", "-", "sub") and len(call.op.inputs) == 1:
             number = [v for _, v in call.op.arguments if type(v) is int]
             if len(number) != 1 or "__rsub__" in call.op.function:
@@ -171,6 +178,16 @@ def _find_draw(
             return least.shift(shift) if least is not None else None
         fact = call.op.inputs[0]
     return None
+
+
+def _find_buckets(call: OperatorCall, shift: int) -> _Draw | None:
+    """Return the numbers of buckets that are counted from 1 on; of those from 0 on the
+    last one may be empty, as its limit is the largest value.
+    """
+    edges = call.op.inputs[BUCKETS[call.name]] if len(call.op.inputs) > 1 else None
+    if edges is None or not edges.shape or shift < 1:
+        return None
+    return _Draw(shift, edges.shape[-1] + shift, call.op)
 
 
 def _is_small(call: OperatorCall, shift: int) -> bool:

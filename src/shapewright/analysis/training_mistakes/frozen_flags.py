@@ -195,7 +195,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
                 or (get_called_name(over) == "range" and not isinstance(node, ast.For))
                 or (file, node.lineno) in training
                 or not _is_after_eval(text, node)
-                or _goes_through_models(node)
+                or _is_over_models(node)
             ):
                 continue
             span = _find_graph(scene, text, node)
@@ -215,7 +215,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
             yield add_growth(scene, finding, (file, node.lineno))
 
 
-def _goes_through_models(loop: _Pass) -> bool:
+def _is_over_models(loop: _Pass) -> bool:
     """Return whether what a loop goes through is called: networks, `net(x) for net in
     nets`, each with the same data.
     """

@@ -120,9 +120,7 @@ def is_switched_off(scene: RehearsalContext, path: str) -> bool:
         for node in text.nodes
         if get_own_attribute(node) == name and isinstance(node.ctx, ast.Load)  # type: ignore[attr-defined]
     ]
-    return bool(reads) and all(
-        _is_under_flag(text, node, name) for text, node in reads
-    )
+    return bool(reads) and all(_is_under_flag(text, node, name) for text, node in reads)
 
 
 def _is_under_flag(text: SourceText, node: ast.AST, name: str) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.program_run import Program
+from shapewright.commands.check.fix_trials import ALL_TRIES
 from shapewright.commands.check.fixes import Place, Trying, get_place, list_failures
-from shapewright.commands.check.session import ALL_TRIES, Session
+from shapewright.commands.check.session import Session
 from shapewright.commands.trace import (
     Fed,
     build_failed_trace,
@@ -180,8 +181,9 @@ def check_one_target(
             limit.release()
             trying.allowed = 3.0 + 30 * (time.perf_counter() - began)
             session = Session(
-                program, trying.again, trying.attempt, first, ignored, strict
-            )
+                program, trying.attempt, again=trying.again, first=first,
+                ignored=ignored, strict=strict,
+            )  # fmt: skip
             report = _with_choice(session.report(), took)
             sized = build_runner(
                 took, lambda sized_result: build_program(sized_result, seen)

@@ -113,6 +113,8 @@ class Reported:
     hazards: list[Finding] = field(default_factory=list)
     carried: bool = False  # the runs behind it had its best repair
     failed: FailedRun | None = None  # what is compared with the runs with a fix
+    deferred: bool = False  # its fixes are tried with those of others
+    mended: Program | None = None  # in which it was found, with the fixes of others
 
     @property
     def is_to_repeat(self) -> bool:

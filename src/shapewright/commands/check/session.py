@@ -6,45 +6,34 @@ from __future__ import annotations
 
 import itertools
 import os
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from shapewright.analysis.fixes import (
-    GUESSED,
+from shapewright.analysis.hazards import (
+    find_dependent_places,
+    find_hazards,
+    is_ignored_here,
 )
-from shapewright.analysis.fixes.options import FixOption
-from shapewright.analysis.fixes.refusals import (
-    is_refused_after,
-)
-from shapewright.analysis.hazards import find_hazards, is_ignored_here
-from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import find_mistakes
+from shapewright.commands.check.behind_errors import (
+    list_warnings_behind,
+    mend_errors,
+)
 from shapewright.commands.check.earlier_hazards import (
     add_causes,
     is_told_as_cause,
 )
+from shapewright.commands.check.fix_trials import NOWHERE, SHOWN, FixTrials
 from shapewright.commands.check.fixes import (
     Overlay,
-    Place,
-    Tried,
-    count_layers,
-    get_output,
     is_at,
     list_failures,
 )
 from shapewright.commands.check.new_findings import NewFindings, Reported
+from shapewright.commands.check.original_lines import OriginalLines
 from shapewright.commands.check.tried_fixes import (
-    GROUNDS,
     Mend,
-    choose_meant,
-    count_shared_warnings,
-    drop_last_resorts,
-    is_enough,
-    is_helpful,
-    is_output_sure,
-    rank_repair,
 )
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import CODES, LOSS_SHAPES, ONE_SAMPLE, OUTER_BROADCAST
@@ -54,65 +43,25 @@ from shapewright.record.report import Report
 
 ROUNDS = 4
 """How often a program that ended at an error is mended and run again."""
-SHOWN = 3
-"""Fixes that are shown of one finding."""
-AT_ONCE = (8, 16, 32)
-"""Tries after which it is asked whether there is one that is likely meant."""
-FIRST_OF_LONG = 3
-"""So many first tries of a run of more calls than `LONG_RUN`: each takes a while."""
-LONG_RUN = 300
-ALL_TRIES = 240
-"""Tries of all findings."""
-MOST_CALLS = 20
-"""Calls of all tries together, for each call of the program's longest run."""
-LEAST_CALLS = 3_000
-"""Calls that the tries of a small program may make all the same, for each error."""
-
-
-MOST_SECONDS = 8.0
-"""Time for the tries of one finding; what is left untried is counted in the report."""
-ALL_SECONDS = 40.0
-"""Time for all tries."""
-TOGETHER = 8
-"""Tries between two looks at the clock."""
-
-UNCOUNTED = frozenset({"left-out", "definition", "value"})
-"""Kinds of fixes with which fewer layers may run."""
-
+LONG_SECONDS = 8.0
+"""Seconds of a run that is not made once more for its warnings."""
 ACCIDENTAL = frozenset({LOSS_SHAPES, ONE_SAMPLE, OUTER_BROADCAST})
 """Codes of shapes that meet by accident."""
 
-Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
-"""How to run the program with each of these texts, in short. A failure at its place
-ends a run; with True each run has a process of its own."""
-
-
-NOWHERE: Place = ("", 0, "")
-"""In place of a failure at which a run may end."""
-
 
 @dataclass(slots=True)
-class Session:
+class Session(FixTrials):
     """Runs the program with changed text: `again` whole, `attempt` in short.
 
     Both run in a child process; without them no fix is tried. `ignored` are codes of
     hazards that are switched off; `strict` adds a note for every implicit broadcast.
     """
 
-    program: Program
     again: Callable[[Overlay], Program | None] | None = None
-    attempt: Attempt | None = None
     first: bool = False
     ignored: Collection[str] = ()
     strict: bool = False
-    texts: dict[str, str] = field(default_factory=dict)
-    told: list[Reported] = field(default_factory=list)
-    left: int = ALL_TRIES
-    longest: int = 0  # calls of the longest run, with the fixes so far
-    calls: int = 0  # that all tries made
-    tried: int = 0  # how many there were
-    seconds: float = 0.0  # that they took
-    crowded: set[tuple[str, int]] = field(default_factory=set)
+    places: dict[Span | None, float] = field(default_factory=dict)  # as first told
 
     def report(self) -> Report:
         """Return all independent findings, including those behind an error that ends
@@ -138,8 +87,9 @@ class Session:
         self.repeat()
         self.confirm(complete)
         trace = self.program.trace
-        shown = (self.shown(finding) for finding in self.told)
-        findings = tuple(finding for finding in shown if not self.is_ignored(finding))
+        shown = [(self.shown(entry), n) for n, entry in enumerate(self.told)]
+        shown.sort(key=lambda entry: self.places.get(entry[0].span, entry[1]))
+        findings = tuple(f for f, _ in shown if not self.is_ignored(f))
         if not (self.first and findings):
             warnings = find_hazards(self.program, self.ignored, self.strict)
             if self.program.rehearsal is not None:
@@ -151,6 +101,7 @@ class Session:
                 self.attempt,
                 self.room(),
                 self.ignored,
+                self.strict,
             )
             error_spans = {
                 finding.span for finding in findings if finding.severity == "error"
@@ -163,9 +114,31 @@ class Session:
                 and not self.is_removed(finding)
             ]
             findings += tuple(mend_warnings(trials, warnings))
+            behind = self.list_behind(trials, findings)
+            findings += tuple(f for f in behind if not is_told_as_cause(f, findings))
         if self.first:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
+
+    def list_behind(
+        self, trials: WarningTrials, known: Sequence[Finding]
+    ) -> list[Finding]:
+        """Return the warnings that only the program without its errors has; none if
+        anything fails with their fixes but what has none.
+        """
+        story = self.program.rehearsal
+        is_long = story is not None and story.seconds > LONG_SECONDS
+        if self.again is None or not self.told or is_long:
+            return []
+        overlay = mend_errors(self.program, self.told, self.texts)
+        program = self.again(overlay) if overlay else None
+        if program is None or overlay is None or not program.trace.complete:
+            return []
+        bare = {reported.place[:2] for reported in self.told if not reported.mends}
+        if not {place[:2] for place in list_failures(program)} <= bare:
+            return []
+        trials = replace(trials, program=program, room=self.room())
+        return list_warnings_behind(self.program, trials, overlay, known)
 
     def fresh(self, program: Program, alone: bool) -> list[Reported]:
         """Return the findings of a run that no earlier run had, each with its repairs.
@@ -173,124 +146,17 @@ class Session:
         Behind a mend only the first is told, `alone`: the mend may not be what was
         meant, and then the rest follows from it.
         """
+        dependent = find_dependent_places(program)
         run = NewFindings(program, self.told, self.crowded, program is not self.program)
         for reported, options in run.iterate(alone):
             run.fresh.append(reported)
-            if options:
-                self.tries(program, reported, options)
+            reported.mended = program if program is not self.program else None
+            reported.deferred = self.is_deferred(program, run.fresh, dependent)
+            if options and not reported.deferred:
+                met = {entry.place[:2] for entry in (*self.told, *run.fresh[:-1])}
+                waiting = {p[:2] for p in list_failures(program)} - met
+                self.tries(program, reported, options, max(1, len(waiting)))
         return run.fresh
-
-    def tries(
-        self, program: Program, reported: Reported, options: list[FixOption]
-    ) -> None:
-        """Try fixes in small batches until enough of them help."""
-        if self.attempt is None:
-            return
-        self.longest = max(self.longest, len(program.trace.ops))
-        before = list_failures(program)
-        doubtful = any(option.kind == "flattened" for option in options)
-        sure = is_output_sure(program) and not doubtful
-        wanted = get_output(program) if sure else None
-        pairs = [(option, self.edited(program, option.fix)) for option in options]
-        known = [(option, texts) for option, texts in pairs if texts is not None]
-        start, enough, began = 0, False, self.seconds
-        at_once: tuple[int, ...] = AT_ONCE
-        if len(program.trace.ops) > LONG_RUN:
-            at_once = (FIRST_OF_LONG, *AT_ONCE)
-        for turn, count in enumerate(at_once):
-            some = known[start : start + min(count, self.room())]
-            limit = min(began + MOST_SECONDS, ALL_SECONDS)
-            while some and self.seconds < limit:
-                part, some = some[:TOGETHER], some[TOGETHER:]
-                start += len(part)
-                self.try_part(program, reported, part, before)
-            short = len(known[start:]) > 0 and bool(some)
-            shared = count_shared_warnings(reported.mends)
-            reported.mends.sort(key=lambda m: rank_repair(m, before, wanted, shared))
-            enough = bool(reported.mends) and is_enough(
-                reported.mends[0], before, wanted, turn, shared
-            )
-            if enough and reported.mends[0].loses_samples:
-                enough = not HazardContext(program).keeps_samples
-            if enough:
-                break
-            if short or start >= len(known) or not self.room():
-                break
-        reported.untried = 0 if enough else len(known) - start
-        reported.mends = drop_last_resorts(reported.mends)
-        loses = any(mend.loses_samples for mend in reported.mends)
-        if loses and HazardContext(program).keeps_samples:
-            # What drops or merges the samples is no fix.
-            reported.mends = [m for m in reported.mends if not m.loses_samples]
-        shared = count_shared_warnings(reported.mends)
-        ranks = [
-            rank_repair(m, before, wanted, shared)[:GROUNDS] for m in reported.mends
-        ]
-        reported.mends = [
-            mend
-            for mend, option in zip(reported.mends, ranks, strict=True)
-            if option == ranks[0]
-        ]
-        code = reported.finding.code
-        reported.mends = choose_meant(program, reported.mends, code)[:SHOWN]
-
-    def try_part(
-        self,
-        program: Program,
-        reported: Reported,
-        part: list[tuple[FixOption, dict[str, str]]],
-        before: tuple[Place, ...],
-    ) -> None:
-        """Try a few fixes at the same time, and keep those that help."""
-        assert self.attempt is not None
-        began = time.perf_counter()
-        self.left -= len(part)
-        gone = [self.ending(reported)] * len(part)
-        runs = self.attempt([texts for _, texts in part], gone, False)
-        self.calls += sum(run.ops for run in runs)
-        self.tried += len(runs)
-        self.seconds += time.perf_counter() - began
-        layers = count_layers(program)
-        failed = reported.outline_failed(program)
-        for (option, texts), run in zip(part, runs, strict=True):
-            least = 0 if option.kind in UNCOUNTED else layers
-            if not is_helpful(
-                run, reported.place, before, program, self.crowded, least
-            ):
-                continue
-            guessed, turns = option.kind in GUESSED, option.kind == "layout"
-            of_batch = option.kind == "any-batch"  # it changes what is made for it
-            if of_batch or not is_refused_after(
-                failed, run.outline, option.fix, guessed, turns
-            ):
-                reported.mends.append(Mend(option, texts, run))
-
-    def room(self) -> int:
-        """Return how many trials the budget of calls allows, judging by past trials."""
-        calls = max(1, self.longest, len(self.program.trace.ops))
-        errors = max(1, len(list_failures(self.program)), len(self.told) + 1)
-        most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
-        if self.tried:
-            calls = max(1, self.calls // self.tried)
-        return max(0, min(self.left, (most - self.calls) // calls))
-
-    def ending(self, reported: Reported) -> Place:
-        """Return the failure at which a trial may stop, or `NOWHERE` if its line has
-        several.
-        """
-        return NOWHERE if reported.place[:2] in self.crowded else reported.place
-
-    def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
-        """Return the texts with a fix applied on top of the repairs so far, or None."""
-        changed = dict(self.texts)
-        for file in {edit.span.file for edit in fix.edits}:
-            path = os.path.abspath(file)
-            text = program.text(file)
-            if text is None or (path in changed and changed[path] != text.text):
-                return None
-            edits = [(e.span, e.text) for e in fix.edits if e.span.file == file]
-            changed[path] = apply_edits(text.text, edits)
-        return changed
 
     def edit_original(self, fix: Fix) -> dict[str, str] | None:
         """Return the texts of the program with a single fix applied."""
@@ -347,7 +213,7 @@ class Session:
         """Run the program with all repairs, and return it if another failure remains.
 
         What only seemed to follow from another error, and fails without it too, is an
-        error of its own.
+        error of its own. What no fix was found of is looked at without the others.
         """
         mended_findings = [
             reported
@@ -363,21 +229,27 @@ class Session:
                 for reported in mended_findings
             )
         )
+        bare = [reported for reported in fresh if reported.deferred]
         overlay = (
-            self.together([reported.mends[0].fix for reported in mended_findings])
-            if left
-            else None
+            mend_errors(program, mended_findings, self.texts) if left or bare else None
         )
         if overlay is None:
             return None
         rerun = self.again(overlay)
         if rerun is None or not rerun.trace.complete:
             return None
-        if not {place[:2] for place in list_failures(rerun)} & {
-            reported[:2] for reported in left
-        }:
+        failed = list_failures(rerun)
+        where = OriginalLines(self.program, rerun)
+        failed_lines = {(file, where.find_number(file, n)) for file, n, _ in failed}
+        waiting = [reported for reported in bare if reported.place[:2] in failed_lines]
+        if not waiting and not {p[:2] for p in failed} & {p[:2] for p in left}:
             return None
+        for n, reported in enumerate(self.told):
+            self.places[reported.finding.span] = n
+        self.told = [reported for reported in self.told if reported not in waiting]
         self.texts = overlay
+        for reported in mended_findings:
+            reported.carried = True
         return rerun
 
     def together(self, fixes: list[Fix]) -> dict[str, str] | None:
@@ -450,9 +322,12 @@ class Session:
         fixes = [
             replace(mend.fix, checked=True)
             for mend in reported.mends
-            if mend.tried.complete and self.is_of_original(mend.fix)
+            if self.is_shown(mend) and self.is_of_original(mend.fix)
         ]
         finding = replace(reported.finding, fixes=tuple(fixes[:SHOWN]))
+        if reported.mended is not None:
+            lines = OriginalLines(self.program, reported.mended)
+            finding = lines.move(finding) or finding
         finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
         if reported.untried:
             count = reported.untried
@@ -467,6 +342,15 @@ class Session:
             )
             finding = replace(finding, lines=(*finding.lines, note))
         return finding
+
+    def is_shown(self, mend: Mend) -> bool:
+        """Return whether the program comes to its end with a repair, or to the errors
+        that no repair was found of.
+        """
+        bare = {reported.place[:2] for reported in self.told if not reported.mends}
+        failures = mend.tried.failures
+        at_bare = bool(failures) and all(place[:2] in bare for place in failures)
+        return mend.tried.complete or at_bare
 
     def is_removed(self, warning: Finding) -> bool:
         """Return whether shapes that meet by accident are gone with the best repair of

@@ -26,7 +26,8 @@ SHOWN = 2
 @dataclass(frozen=True, slots=True)
 class WarningTrials:
     """What is needed to try edits: the program, its texts with a fix, runs with other
-    texts, how many more of these there may be, and the codes that are switched off.
+    texts, how many more of these there may be, and the codes that are switched off or,
+    with `strict`, on.
     """
 
     program: Program
@@ -34,11 +35,19 @@ class WarningTrials:
     attempt: Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]] | None
     room: int = 0
     ignored: Collection[str] = ()
+    strict: bool = False
 
 
-def mend_warnings(trials: WarningTrials, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, warnings among them with the edits that mend them."""
-    before = Counter(finding.code for finding in findings if _is_mended(finding))
+def mend_warnings(
+    trials: WarningTrials,
+    findings: Sequence[Finding],
+    before: Counter[str] | None = None,
+) -> list[Finding]:
+    """Return the findings, warnings among them with the edits that mend them; `before`
+    counts all that the program has, by their codes.
+    """
+    if before is None:
+        before = Counter(finding.code for finding in findings if _is_mended(finding))
     mended = 0
     shown: list[Finding] = []
     for finding in findings:

@@ -28,7 +28,7 @@ from shapewright.engine.identity import (
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.private import is_transformed
 from shapewright.engine.values import unknown_lengths
-from shapewright.engine.values.data_values import describe_data
+from shapewright.engine.values.data_values import DRAW, describe_data
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def create_known(
     before = nests.collect_tensors(physical)
     versions = get_versions(before)
     out = engine.run(func, *physical)
-    assumed = "a random draw" if name in plan_tables.RANDOM else None
+    assumed = DRAW if name in plan_tables.RANDOM else None
     if not isinstance(out, torch.Tensor):
         return out
     if is_transformed(out) and out.is_floating_point():
@@ -127,7 +127,7 @@ def _create_from_constants(
     out = engine.run(func, args, called)
     if type(out) is not torch.Tensor or out.layout is not torch.strided:
         return out if not isinstance(out, torch.Tensor) else engine.info(out) and out
-    assumed = "a random draw" if name in plan_tables.RANDOM else None
+    assumed = DRAW if name in plan_tables.RANDOM else None
     meta = intern_meta(engine.memo.metas, out, device, out.requires_grad)
     values = describe_data(engine, out) if name in plan_tables.DATA else None
     held = name in plan_tables.DATA and is_whole(out.dtype)
@@ -199,7 +199,7 @@ def _create_like(
     rest = nests.swap_tensors((args[1:], kwargs), engine.value_of)
     called = nests.replace_devices(((stand_in, *rest[0]), rest[1]), "cpu")
     out = engine.run(func, *called)
-    assumed = "a random draw" if name in plan_tables.RANDOM else None
+    assumed = DRAW if name in plan_tables.RANDOM else None
     before = nests.collect_tensors(called)
     return record_results(
         engine, func, args, kwargs, infos, before, get_versions(before), out,

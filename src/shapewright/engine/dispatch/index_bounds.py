@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.values.data_values import DRAW
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _iter_indices(
             _get_shape(engine, arguments.get("input")),
             arguments.get("target"),
         )
-        if shape and _is_known(engine, target) and not target.is_floating_point():
+        if shape and _is_known(engine, target, DRAW):
             yield target, shape[1 if len(shape) > 1 else 0], 0, False
 
 
@@ -259,12 +260,14 @@ def _get_shape(engine: Engine, value: Any) -> tuple[int, ...]:
     return engine.info(value).meta.shape if isinstance(value, Tensor) else ()
 
 
-def _is_known(engine: Engine, value: Any) -> bool:
-    """Return whether a tensor holds integers that are known, not assumed."""
+def _is_known(engine: Engine, value: Any, assumed: str | None = None) -> bool:
+    """Return whether a tensor holds integers that are known, not assumed but for what
+    may be: numbers drawn at random.
+    """
     if not isinstance(value, Tensor) or value.dtype not in WHOLE or not value.numel():
         return False
     storage = engine.info(value).storage
-    return storage.known and storage.assumed is None
+    return storage.known and storage.assumed in (None, assumed)
 
 
 WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})

@@ -18,6 +18,7 @@ from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import BLANK, Info, count_elements
 from shapewright.engine.private import is_in_transform
 from shapewright.engine.values import known_values
+from shapewright.engine.values.data_values import DRAW
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -57,7 +58,7 @@ def answer_fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
     if info.kind == BLANK and not target.is_inference():
         increment_version(target)
     if get_plain_name(func) in plan_tables.RANDOM:
-        storage.assumed = "a random draw"
+        storage.assumed = DRAW
     else:
         assumptions = (other.storage.assumed for other in others)
         storage.assumed = next((assumed for assumed in assumptions if assumed), None)

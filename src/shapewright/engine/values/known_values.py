@@ -19,6 +19,7 @@ from shapewright.engine.dispatch.results import (
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import Info, count_elements
 from shapewright.engine.private import any_autocast
+from shapewright.engine.values.data_values import DRAW
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def compute_known(
     out = engine.run(func, *physical)
     assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
     if assumed is None and name in plan_tables.RANDOM:
-        assumed = "a random draw"
+        assumed = DRAW
     if assumed and (name[-1] == "_" or "out" in kwargs):
         for info, now, version in zip(
             infos, get_versions(before), versions, strict=True

@@ -1,0 +1,232 @@
+"""Trials of the edits for an error: some at a time, until enough of them help."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from shapewright.analysis.fixes import (
+    GUESSED,
+)
+from shapewright.analysis.fixes.options import FixOption
+from shapewright.analysis.fixes.refusals import (
+    is_refused_after,
+)
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.program_run import Program
+from shapewright.commands.check.fixes import (
+    Overlay,
+    Place,
+    Tried,
+    count_layers,
+    get_output,
+    is_at,
+    list_failures,
+)
+from shapewright.commands.check.new_findings import Reported
+from shapewright.commands.check.tried_fixes import (
+    GROUNDS,
+    Mend,
+    choose_meant,
+    count_shared_warnings,
+    drop_last_resorts,
+    is_enough,
+    is_helpful,
+    is_output_sure,
+    rank_repair,
+)
+from shapewright.findings.finding import Fix
+from shapewright.program.spans import Span, apply_edits
+
+SHOWN = 3
+"""Fixes that are shown of one finding."""
+AT_ONCE = (8, 16, 32)
+"""Tries after which it is asked whether there is one that is likely meant."""
+FIRST_OF_LONG = 3
+"""So many first tries of a run of more calls than `LONG_RUN`: each takes a while."""
+LONG_RUN = 300
+LEAST_SHARE = 8
+"""Tries that each of several errors gets."""
+ALL_TRIES = 240
+"""Tries of all findings."""
+MOST_CALLS = 20
+"""Calls of all tries together, for each call of the program's longest run."""
+LEAST_CALLS = 3_000
+"""Calls that the tries of a small program may make all the same, for each error."""
+
+
+MOST_SECONDS = 8.0
+"""Time for the tries of one finding; what is left untried is counted in the report."""
+ALL_SECONDS = 40.0
+"""Time for all tries."""
+TOGETHER = 8
+"""Tries between two looks at the clock."""
+
+UNCOUNTED = frozenset({"left-out", "definition", "value"})
+"""Kinds of fixes with which fewer layers may run."""
+
+Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
+"""How to run the program with each of these texts, in short. A failure at its place
+ends a run; with True each run has a process of its own."""
+
+
+NOWHERE: Place = ("", 0, "")
+"""In place of a failure at which a run may end."""
+
+
+@dataclass(slots=True)
+class FixTrials:
+    """Tries edits by running the program with each, within a budget of runs, calls and
+    seconds for all errors together.
+
+    `texts` are those of the files with the fixes so far, `told` the errors so far.
+    """
+
+    program: Program
+    attempt: Attempt | None = None
+    texts: dict[str, str] = field(default_factory=dict)
+    told: list[Reported] = field(default_factory=list)
+    left: int = ALL_TRIES
+    longest: int = 0  # calls of the longest run, with the fixes so far
+    calls: int = 0  # that all tries made
+    tried: int = 0  # how many there were
+    seconds: float = 0.0  # that they took
+    crowded: set[tuple[str, int]] = field(default_factory=set)
+
+    def tries(
+        self,
+        program: Program,
+        reported: Reported,
+        options: list[FixOption],
+        errors: int = 1,
+    ) -> None:
+        """Try fixes in small batches until enough of them help; of what may be tried,
+        the share of one of so many errors.
+        """
+        if self.attempt is None:
+            return
+        self.longest = max(self.longest, len(program.trace.ops))
+        before = list_failures(program)
+        doubtful = any(option.kind == "flattened" for option in options)
+        sure = is_output_sure(program) and not doubtful
+        wanted = get_output(program) if sure else None
+        pairs = [(option, self.edited(program, option.fix)) for option in options]
+        known = [(option, texts) for option, texts in pairs if texts is not None]
+        start, enough, began = 0, False, self.seconds
+        share = max(LEAST_SHARE, self.left // errors)
+        at_once: tuple[int, ...] = AT_ONCE
+        if len(program.trace.ops) > LONG_RUN:
+            at_once = (FIRST_OF_LONG, *AT_ONCE)
+        for turn, count in enumerate(at_once):
+            some = known[start : start + min(count, self.room(), share - start)]
+            limit = min(began + MOST_SECONDS, ALL_SECONDS)
+            while some and self.seconds < limit:
+                part, some = some[:TOGETHER], some[TOGETHER:]
+                start += len(part)
+                self.try_part(program, reported, part, before)
+            short = len(known[start:]) > 0 and bool(some)
+            shared = count_shared_warnings(reported.mends)
+            reported.mends.sort(key=lambda m: rank_repair(m, before, wanted, shared))
+            enough = bool(reported.mends) and is_enough(
+                reported.mends[0], before, wanted, turn, shared
+            )
+            if enough and reported.mends[0].loses_samples:
+                enough = not HazardContext(program).keeps_samples
+            if enough:
+                break
+            if short or start >= min(len(known), share) or not self.room():
+                break
+        reported.untried = 0 if enough else len(known) - start
+        reported.mends = drop_last_resorts(reported.mends)
+        loses = any(mend.loses_samples for mend in reported.mends)
+        if loses and HazardContext(program).keeps_samples:
+            # What drops or merges the samples is no fix.
+            reported.mends = [m for m in reported.mends if not m.loses_samples]
+        shared = count_shared_warnings(reported.mends)
+        ranks = [
+            rank_repair(m, before, wanted, shared)[:GROUNDS] for m in reported.mends
+        ]
+        reported.mends = [
+            mend
+            for mend, option in zip(reported.mends, ranks, strict=True)
+            if option == ranks[0]
+        ]
+        code = reported.finding.code
+        reported.mends = choose_meant(program, reported.mends, code)[:SHOWN]
+
+    def try_part(
+        self,
+        program: Program,
+        reported: Reported,
+        part: list[tuple[FixOption, dict[str, str]]],
+        before: tuple[Place, ...],
+    ) -> None:
+        """Try a few fixes at the same time, and keep those that help."""
+        assert self.attempt is not None
+        began = time.perf_counter()
+        self.left -= len(part)
+        gone = [self.ending(reported)] * len(part)
+        runs = self.attempt([texts for _, texts in part], gone, False)
+        self.calls += sum(run.ops for run in runs)
+        self.tried += len(runs)
+        self.seconds += time.perf_counter() - began
+        layers = count_layers(program)
+        failed = reported.outline_failed(program)
+        for (option, texts), run in zip(part, runs, strict=True):
+            least = 0 if option.kind in UNCOUNTED else layers
+            if not is_helpful(
+                run, reported.place, before, program, self.crowded, least
+            ):
+                continue
+            guessed, turns = option.kind in GUESSED, option.kind == "layout"
+            of_batch = option.kind == "any-batch"  # it changes what is made for it
+            if of_batch or not is_refused_after(
+                failed, run.outline, option.fix, guessed, turns
+            ):
+                reported.mends.append(Mend(option, texts, run))
+
+    def room(self) -> int:
+        """Return how many trials the budget of calls allows, judging by past trials."""
+        calls = max(1, self.longest, len(self.program.trace.ops))
+        errors = max(1, len(list_failures(self.program)), len(self.told) + 1)
+        most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
+        if self.tried:
+            calls = max(1, self.calls // self.tried)
+        return max(0, min(self.left, (most - self.calls) // calls))
+
+    def ending(self, reported: Reported) -> Place:
+        """Return the failure at which a trial may stop, or `NOWHERE` if its line has
+        several.
+        """
+        return NOWHERE if reported.place[:2] in self.crowded else reported.place
+
+    def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
+        """Return the texts with a fix applied on top of the repairs so far, or None."""
+        changed = dict(self.texts)
+        for file in {edit.span.file for edit in fix.edits}:
+            path = os.path.abspath(file)
+            text = program.text(file)
+            if text is None or (path in changed and changed[path] != text.text):
+                return None
+            edits = [(e.span, e.text) for e in fix.edits if e.span.file == file]
+            changed[path] = apply_edits(text.text, edits)
+        return changed
+
+    def is_deferred(
+        self, program: Program, fresh: list[Reported], dependent: Collection[Span]
+    ) -> bool:
+        """Return whether the last error has operands whose shapes an earlier one left
+        open: its fixes are tried in the run with the fix of that one.
+        """
+        *earlier, last = fresh
+        if not program.trace.complete or last.finding.span not in dependent:
+            return False
+        return any(
+            is_at(last.place, place, self.crowded)
+            for reported in earlier
+            for mend in reported.mends[:1]
+            if mend.tried.complete
+            for place in mend.tried.failures
+        )
