@@ -149,13 +149,19 @@ def brief(told: dict | None) -> list[str]:
 
 
 def is_found(label: dict, told: dict | None) -> bool:
-    """Return whether a finding, not a note, stands at a line of the label."""
+    """Return whether a finding, not a note, stands at a line of the label; of a draft
+    with `more` mistakes, one for each of them.
+    """
+    places = []
     for each in (told or {}).get("findings", ()):
         lines = {each["span"]["line"]} if each["span"] else set()
         lines |= {place["span"]["line"] for place in each["related"] if place["span"]}
-        if each["severity"] != "note" and lines & set(label["lines"]):
-            return True
-    return False
+        if each["severity"] != "note":
+            places.append(lines)
+    mistakes = [label, *label.get("more", ())]
+    return all(
+        any(lines & set(mistake["lines"]) for lines in places) for mistake in mistakes
+    )
 
 
 def main() -> None:

@@ -62,16 +62,21 @@ def mend_errors(
     overlay = dict(texts)
     edits: dict[str, list[tuple[Span, str]]] = {}
     for reported in errors:
+        of_program = reported.mended or program
         for mend in () if reported.carried else reported.mends[:1]:
             for edit in mend.fix.edits:
-                edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
-    for file, replacements in edits.items():
-        path, text = os.path.abspath(file), program.text(file)
-        if text is None:
-            return None
-        before = overlay.get(path, text.text)
+                text = of_program.text(edit.span.file)
+                path = os.path.abspath(edit.span.file)
+                if text is None:
+                    return None
+                now = overlay.setdefault(path, text.text).split("\n")
+                lines = slice(edit.span.line - 1, edit.span.end_line)
+                if text.lines[lines] != now[lines]:
+                    return None
+                edits.setdefault(path, []).append((edit.span, edit.text))
+    for path, replacements in edits.items():
         try:
-            overlay[path] = apply_edits(before, dict.fromkeys(replacements))
+            overlay[path] = apply_edits(overlay[path], dict.fromkeys(replacements))
         except AssertionError:  # they overlap
             return None
     return overlay

@@ -252,25 +252,6 @@ class Session(FixTrials):
             reported.carried = True
         return rerun
 
-    def together(self, fixes: list[Fix]) -> dict[str, str] | None:
-        """Return the texts with several fixes applied, or None if these touch the same
-        place.
-        """
-        overlay = dict(self.texts)
-        edits: dict[str, list[tuple[Span, str]]] = {}
-        for fix in fixes:
-            for edit in fix.edits:
-                edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
-        for file, replacements in edits.items():
-            path, text = os.path.abspath(file), self.program.text(file)
-            if text is None or path in overlay:
-                return None
-            try:
-                overlay[path] = apply_edits(text.text, dict.fromkeys(replacements))
-            except AssertionError:
-                return None
-        return overlay
-
     def repeat(self) -> None:
         """Rerun the best repair of every finding, alone in a process if it was not.
 
@@ -309,7 +290,7 @@ class Session(FixTrials):
             return
         if len(firsts) < len(self.told):
             return
-        overlay = self.together([mend.fix for mend in firsts])
+        overlay = mend_errors(self.program, self.told, self.texts)
         if overlay is None:
             return
         (tried,) = self.attempt([overlay], [NOWHERE], True)

@@ -147,7 +147,8 @@ def is_helpful(
         return False
     if run.trace.complete:
         return tried.complete and not new
-    if tried.ops >= len(run.trace.ops) and not new and left:
+    ends_alike = bool(left) and before[-1] in left and before[-1] in tried.failures
+    if (tried.ops >= len(run.trace.ops) or ends_alike) and not new and left:
         return True  # it comes as far, to the error that ended the run before
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
