@@ -123,10 +123,23 @@ class RecurrentPlan:
         self.is_view = is_view
 
 
+class Search:
+    """The changes that were tried of a call that torch refuses: with `accepted` ones it
+    takes the call. After the search `is_over` no others are tried.
+    """
+
+    __slots__ = ("accepted", "is_over", "refused")
+
+    def __init__(self) -> None:
+        self.accepted: list[Repair] = []
+        self.refused: set[Repair] = set()
+        self.is_over = False
+
+
 class Memo:
     """Memoized answers and interned metadata, which several runs may share."""
 
-    __slots__ = ("answers", "hung", "metas", "recurrent", "refused", "writes")
+    __slots__ = ("answers", "hung", "metas", "recurrent", "searches", "writes")
 
     def __init__(self) -> None:
         self.answers: dict[tuple[Any, ...], Answer] = {}
@@ -134,7 +147,7 @@ class Memo:
         self.hung: dict[tuple[Any, ...], Hanging] = {}  # of runs with torch's graph
         self.writes: dict[tuple[Any, ...], Answer] = {}  # the same, of in-place calls
         self.recurrent: dict[tuple[Any, ...], RecurrentPlan] = {}
-        self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed
+        self.searches: dict[tuple[Any, ...], Search] = {}  # of calls that failed
 
     def forget(self, is_of: Callable[[Any], bool]) -> None:
         """Forget the answers of functions: of those that refuse values which another

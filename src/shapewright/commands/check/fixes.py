@@ -234,6 +234,8 @@ def is_at(place: Place, other: Place, crowded: Collection[tuple[str, int]]) -> b
     return place == other if other[:2] in crowded else place[:2] == other[:2]
 
 
+WHOLE_RUN = 12.0
+"""Seconds that a run to the end may take at least, where an error ended the first."""
 MOST_LATE = 3
 """Tries without an answer in time, after which no more are made."""
 
@@ -288,7 +290,8 @@ class Trying:
 
         try:
             return run_in_child(
-                lambda: fill_lazy_parts(self.changed(texts, None)), self.allowed
+                lambda: fill_lazy_parts(self.changed(texts, None)),
+                max(self.allowed, WHOLE_RUN),
             )
         except ChildLost:
             return None

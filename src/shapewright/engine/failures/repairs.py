@@ -25,6 +25,7 @@ from shapewright.engine.failures.trials import (
 )
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import Info
+from shapewright.engine.memo import Search
 from shapewright.engine.private import any_autocast
 from shapewright.operators.failed_calls import Kind, Repair
 
@@ -64,39 +65,46 @@ def find_repairs(
         return
     declared = [isinstance(tensor, Parameter) for tensor in call_tensors]
     numbers = [*_find_whole_numbers((args, list(kwargs.values()))), *more]
-    refused = _recall_refusals(engine, func, args, kwargs)
+    search = _recall_search(engine, func, args, kwargs, quick)
+    known = list(search.accepted) if search.is_over else None
     accepted = tries = 0
-    for repair in _iter_candidates(infos, declared, numbers):
+    candidates = _iter_candidates(infos, declared, numbers)
+    for repair in candidates if known is None else known:
         if quick and repair.kind not in FIRST:
             continue
         tries += 1
         if accepted == MOST or tries > TRIES:
-            return
-        if repair in refused:
+            break
+        if repair in search.refused:
             continue
         tensors = copy_tensors(engine, args, kwargs)
         tensors[repair.tensor] = _apply_repair(engine, infos[repair.tensor], repair)
         out = try_call(engine, plan, func, *replace_tensors(args, kwargs, tensors))
-        if out is FAILED:
-            refused.add(repair)
-        else:
+        if out is FAILED and known is None:
+            search.refused.add(repair)
+        elif out is not FAILED:
             accepted += 1
+            if known is None:
+                search.accepted.append(repair)
             yield repair, out
+    search.is_over = True
 
 
-def _recall_refusals(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
-    """Return the changes tried before with which torch rejects this call too.
-
-    A call that a loop repeats fails in each turn.
+def _recall_search(
+    engine: Engine, func: Any, args: Any, kwargs: Any, quick: bool
+) -> Search:
+    """Return the search of changes for a call with the same operands, but for their
+    values: a call that a loop repeats fails in each turn.
     """
-    key: list[Any] = [func, torch.is_grad_enabled(), torch.get_default_dtype()]
-    if nests.append_key(engine, (args, kwargs), key, []) or isinstance(func, type):
-        return set()  # which depends on values, or on the settings of a layer
+    key: list[Any] = [func, torch.is_grad_enabled(), torch.get_default_dtype(), quick]
+    nests.append_key(engine, (args, kwargs), key, [])
+    if isinstance(func, type):
+        return Search()  # which depends on the settings of a layer
     key.append(autocast.get_autocast_state() if any_autocast() else None)
     try:
-        return engine.memo.refused.setdefault(tuple(key), set())
+        return engine.memo.searches.setdefault(tuple(key), Search())
     except TypeError:
-        return set()
+        return Search()
 
 
 def _is_unchecked(func: Any, args: Any) -> bool:
