@@ -74,6 +74,11 @@ RESTING = {
         index = self.layer(x).argmax().item() + 40
         return x * [1, 2, 3][index]
 """,
+    "numbers read in a comprehension": """
+    def forward(self, x):
+        letters = ["abc"[int(index)] for index in self.layer(x).argmax(1) % 3]
+        return x * letters.index("c")
+""",
     "what is passed first": """
     def forward(self, x):
         found = self.layer(x).sum().item()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -215,8 +216,9 @@ def _follow_values(
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
     reads = [
-        find_path(tree, _get_position(code, instruction))[-1]
-        for instruction in chosen.places.get(code, ())
+        find_path(tree, _get_position(part, instruction))[-1]
+        for part in _iter_inner_code(code)
+        for instruction in chosen.places.get(part, ())
     ]
     held = {
         name
@@ -229,6 +231,14 @@ def _follow_values(
         f"self.{name}" for name, value in kept.items() if id(value) in chosen.objects
     }
     return NameFlow(inside[0], *reads, names=names | held), inside
+
+
+def _iter_inner_code(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function and of the comprehensions and lambdas in it."""
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType) and part.co_name.startswith("<"):
+            yield from _iter_inner_code(part)
 
 
 def _get_position(code: CodeType, offset: int) -> Any:

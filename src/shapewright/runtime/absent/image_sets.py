@@ -82,9 +82,11 @@ IMAGES = {
     "ImageNet": _ImageSet(
         (3, 375, 500), {"train": 1_281_167, "val": 50_000}, 1_000, True
     ),
-    "ImageFolder": _ImageSet((3, 375, 500), {"": 1_000}, 10, True),
+    "ImageFolder": _ImageSet((3, 375, 500), {"": 1_000}, 2, True),
 }  # fmt: skip
-"""What is known of each data set; of a folder nothing is, so that it is assumed."""
+"""What is known of each data set; of a folder nothing is, so that it is assumed: two
+classes, as few as there can be, as labels beyond those of a model would be an error.
+"""
 
 HELD = (
     "MNIST", "FashionMNIST", "KMNIST", "QMNIST", "EMNIST", "USPS", "CIFAR10",
