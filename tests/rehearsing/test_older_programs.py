@@ -79,6 +79,7 @@ pixels = images.unsqueeze(1).type(torch.FloatTensor)[:2000] / 255.0
 labels = images[:, 0, 0].type("torch.LongTensor")
 assert pixels.type() == "torch.FloatTensor" and pixels.shape == (2000, 1, 28, 28)
 assert labels.dtype == torch.int64 and labels.device.type == "cpu"
+assert images.type(torch.Tensor).dtype == torch.float32
 weight = torch.randn(4, requires_grad=True)
 doubled = (2 * weight).type(torch.DoubleTensor)
 doubled.sum().backward()

@@ -327,7 +327,8 @@ def answer_type(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) ->
     if isinstance(asked, type):
         asked = f"{asked.__module__}.{asked.__name__}"
     name = asked.removeprefix("torch.") if isinstance(asked, str) else ""
-    dtype = LEGACY_TYPES.get(name)
+    is_default = asked == "torch.Tensor"
+    dtype = torch.get_default_dtype() if is_default else LEGACY_TYPES.get(name)
     if dtype is None:
         return answer_view(engine, func, args, kwargs)
     if info.meta.device == "cpu":
