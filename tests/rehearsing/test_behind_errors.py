@@ -160,3 +160,38 @@ def test_a_fix_is_shown_that_comes_to_an_error_without_one(tmp_path: Path) -> No
     first, second = find(tmp_path, ENDED)
     assert first.fixes[0].message == "`actions.long()`"
     assert second.line == 5
+
+
+PAIR = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(8, 16), nn.Linear(16, 3)
+
+    def forward(self, x):
+        hidden = torch.relu(self.body(x))
+        return self.head(hidden), hidden
+
+
+net, criterion = Net(), nn.CrossEntropyLoss()
+optimizer = torch.optim.Adam(net.parameters())
+data = TensorDataset(torch.randn(40, 8), torch.zeros(40))
+for x, y in DataLoader(data, batch_size=8):
+    optimizer.zero_grad()
+    criterion(net(x), y).backward()
+    optimizer.step()
+"""
+
+
+def test_a_call_that_fails_in_another_way_is_told_twice(tmp_path: Path) -> None:
+    first, second = find(tmp_path, PAIR)
+    assert "all that `Net` returns" in first.message
+    assert first.fixes[0].message == "`net(x)[0]`"
+    assert second.code == "dtype-mismatch"
+    assert first.line == second.line
+    assert second.fixes[0].message == "`y.long()`"

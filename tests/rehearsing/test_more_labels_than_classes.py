@@ -35,8 +35,9 @@ for a, b in loader:
     loss.backward()
     {after}
 """
+NAMES = "NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']"
 PARTS = {
-    "constant": "", "parameter": "", "outputs": "10", "argument": "", "after": "",
+    "constant": NAMES, "parameter": "", "outputs": "10", "argument": "", "after": "",
 }  # fmt: skip
 COMPARED = "print((scores.argmax(1) == b).sum())"
 
@@ -56,6 +57,7 @@ def list_fixes(folder: Path, **parts: str) -> list[str]:
         "torch.randint(12, (64,))",
         "torch.from_numpy(np.random.randint(0, 12, size=64))",
         "torch.tensor([k % 12 for k in range(64)])",
+        "torch.randint(0, len(NAMES), (64,))",
         "torch.arange(64) % 12",
         pytest.param("(torch.arange(64) * 7) % 12", marks=pytest.mark.long),
     ],

@@ -40,6 +40,7 @@ from shapewright.program.expression_values import (
 )
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import (
+    collect_names,
     get_called_name,
     get_last_name,
     get_own_attribute,
@@ -63,13 +64,14 @@ BUCKETS = {"bucketize": 1, "searchsorted": 0}
 @dataclass(frozen=True, slots=True)
 class _DrawnLabels:
     """What draws labels, or takes a modulus: the first number and the first one beyond
-    them.
+    them, as it is written where only names of the whole file are in it.
     """
 
     text: SourceText
     call: ast.expr
     low: int
     high: int
+    written: str = ""
 
 
 def suggest_drawn_classes(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -136,7 +138,8 @@ def _suggest_by_draw(
     listed = drawn or _find_listed_labels(program, op)
     if listed is not None and listed.low == 0 and classes == DEFAULT_LABELS:
         for text in program.own_texts() if listed.high > label else ():
-            yield from suggest_labels_of_config(text, str(listed.high), 0)
+            count = listed.written or str(listed.high)
+            yield from suggest_labels_of_config(text, count, 0)
 
 
 def suggest_more_classes(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -321,7 +324,35 @@ def _read_draw(text: SourceText, call: ast.Call) -> _DrawnLabels | None:
         high = high + 1 if high is not None else None  # Python draws the last one, too
     if low is None or high is None or high <= low:
         return None
-    return _DrawnLabels(text, call, low, high)
+    limit = second if second is not None else first
+    is_tuple = isinstance(second, ast.Tuple | ast.List)
+    return _DrawnLabels(
+        text, call, low, high, _write_constant(text, first if is_tuple else limit)
+    )
+
+
+def _write_constant(text: SourceText, node: ast.expr | None) -> str:
+    """Return `len(NAMES)` as it is written, or nothing where a name in it is not one of
+    the whole file.
+    """
+    names = collect_names(node) - {"len"} if node is not None else set()
+    own = {
+        name
+        for statement in (text.tree.body if text.tree is not None else ())
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for name in collect_names(statement, ast.Store)
+    }
+    return text.written(node) if node is not None and names and names <= own else ""
+
+
+def _count_items(node: ast.expr) -> int:
+    """Return how many items a written list, tuple, set or dict has."""
+    items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", None)
+    if items is None or any(item is None for item in items):
+        raise UnknownValue(type(node).__name__)
+    if any(isinstance(item, ast.Starred) for item in items):
+        raise UnknownValue("*")
+    return len(items)
 
 
 def _read_number(text: SourceText, node: ast.expr | None) -> int | None:
@@ -330,6 +361,12 @@ def _read_number(text: SourceText, node: ast.expr | None) -> int | None:
     """
 
     def get_given(part: ast.expr) -> Any:
+        if get_called_name(part) == "len" and isinstance(part, ast.Call):
+            items = part.args[0] if part.args else part
+            listed = find_defining(text, getattr(items, "id", ""))
+            if len(listed) != 1:
+                raise UnknownValue("len")
+            return _count_items(listed[0])
         name = get_own_attribute(part) or getattr(part, "id", "")
         values = find_defining(text, name) if name else []
         if len(values) != 1 or values[0] is node:

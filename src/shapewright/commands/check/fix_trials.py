@@ -200,7 +200,8 @@ class FixTrials:
         """Return the failure at which a trial may stop, or `NOWHERE` if its line has
         several.
         """
-        return NOWHERE if reported.place[:2] in self.crowded else reported.place
+        several = reported.place[:2] in self.crowded or reported.is_of_objects
+        return NOWHERE if several else reported.place
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """Return the texts with a fix applied on top of the repairs so far, or None."""

@@ -71,6 +71,7 @@ class Tried:
     layers: int = 0
     operands: Operands = ()
     outline: RunOutline = field(default_factory=RunOutline)
+    types: tuple[tuple[Place, str], ...] = ()
     noted: bool = False
     alone: bool = False
 
@@ -102,7 +103,8 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     complete = trace.complete or _is_ended_by_assumed_value(program, gone)
     return Tried(
         failures, complete, ops, output, warnings, notes, samples, layers,
-        list_operands(program), outline, noted=bool(trace.findings),
+        list_operands(program), outline, list_error_types(program),
+        noted=bool(trace.findings),
     )  # fmt: skip
 
 
@@ -163,6 +165,14 @@ def list_failures(program: Program) -> tuple[Place, ...]:
         if finding.severity == "error" and place[:2] not in lines:
             places.append(place)
     return tuple(places)
+
+
+def list_error_types(program: Program) -> tuple[tuple[Place, str], ...]:
+    """Return the places of failed calls, each with the type of its first error."""
+    types: dict[Place, str] = {}
+    for failure in program.failures:
+        types.setdefault(get_place(program, failure), failure.error)
+    return tuple(types.items())
 
 
 def list_operands(program: Program) -> Operands:

@@ -100,6 +100,9 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure
 
+NO_TENSOR = "must be Tensor, not"
+"""What torch says of an object that holds tensors."""
+
 
 @dataclass(slots=True)
 class Reported:
@@ -120,6 +123,21 @@ class Reported:
     def is_to_repeat(self) -> bool:
         """Whether the best repair was tried in a process that had made other runs."""
         return bool(self.mends) and not self.mends[0].tried.alone
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Whether the call was given something that is no tensor: another error may
+        stand behind it, of the tensor that it gets then.
+        """
+        is_tuple = self.finding.code == TUPLE_AS_TENSOR
+        return is_tuple or NO_TENSOR in self.finding.torch_message
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether the call fails in another way with the best repair."""
+        return self.carried and any(
+            self.place in mend.tried.failures for mend in self.mends[:1]
+        )
 
     def mark_complete(self) -> None:
         """Note that the program reaches its end with the best repair."""
@@ -166,7 +184,7 @@ class NewFindings:
 
     def iterate(self, alone: bool) -> Iterator[tuple[Reported, list[FixOption]]]:
         """Yield each with the edits to try; only the first where it is told `alone`."""
-        seen = {reported.place for reported in self.known}
+        seen = {reported.place for reported in self.known if not reported.is_passed}
         yield from self.iterate_loads(seen)
         lines = set[tuple[str, int]]()
         yield from self.iterate_refused(seen, lines, alone)

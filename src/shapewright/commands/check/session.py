@@ -230,6 +230,11 @@ class Session(FixTrials):
             )
         )
         bare = [reported for reported in fresh if reported.deferred]
+        left |= {
+            reported.place
+            for reported in mended_findings
+            if reported.place in reported.mends[0].tried.failures
+        }
         overlay = (
             mend_errors(program, mended_findings, self.texts) if left or bare else None
         )

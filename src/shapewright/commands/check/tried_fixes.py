@@ -21,6 +21,7 @@ from shapewright.commands.check.fixes import (
     get_finding_place,
     get_place,
     is_at,
+    list_error_types,
     list_operands,
 )
 from shapewright.findings.codes import (
@@ -139,7 +140,9 @@ def is_helpful(
     """
     left = [place for place in before if not is_at(place, gone, crowded)]
     if any(is_at(place, gone, crowded) for place in tried.failures):
-        return False
+        if not _fails_in_another_way(tried, gone, run):
+            return False
+        left = list(before)
     new = [place for place in tried.failures if place not in left]
     if tried.layers < layers:
         return False  # what leaves a layer out is no fix
@@ -151,6 +154,14 @@ def is_helpful(
     if (tried.ops >= len(run.trace.ops) or ends_alike) and not new and left:
         return True  # it comes as far, to the error that ended the run before
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
+
+
+def _fails_in_another_way(tried: Tried, gone: Place, run: Program) -> bool:
+    """Return whether the call that was given something that is no tensor, which is a
+    `TypeError`, gets a tensor now, and fails by what that holds.
+    """
+    before, after = dict(list_error_types(run)).get(gone), dict(tried.types).get(gone)
+    return before == "TypeError" and after not in (None, "TypeError")
 
 
 def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:
