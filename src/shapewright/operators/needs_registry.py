@@ -67,9 +67,13 @@ def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:
     if function is None:
         return None
     try:
-        inspect.signature(function).bind(*args, **kwargs)
+        bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:  # a call that the torch function does not take either
         return None
+    for name, parameter in bound.signature.parameters.items():
+        value = bound.arguments.get(name)
+        if parameter.annotation == "Meta" and isinstance(value, tuple | list | dict):
+            return None  # torch says first that it takes a tensor
     try:
         return function(*args, **kwargs)
     except Exception as fault:  # ours: torch's own words are shown instead
