@@ -79,6 +79,12 @@ CASES = {
         "`torch.bmm` expects 3 dims of `q`, got 2",
         ["`torch.matmul(q, k.transpose(0, 1))`"],
     ),
+    "weights of each sample's steps": (
+        "weights, steps = torch.rand(8, 10), torch.randn(8, 10, 16)\n"
+        "print(torch.bmm(weights, steps).squeeze(1))",
+        "`torch.bmm` expects 3 dims of `weights`, got 2",
+        ["`weights.unsqueeze(1)`"],
+    ),
     "a class for a block": (
         "with torch.no_grad:\n    print(model(x)[0].shape)",
         "`torch.no_grad` is a class, and `with` needs an instance",

@@ -60,16 +60,19 @@ if TYPE_CHECKING:
 
 
 CALLS_TRIED = 60_000
-"""Calls of all runs together in which ways to mend a script are tried."""
+"""Calls of all runs together in which ways to mend an error of a script are tried."""
 
+MOST_ERRORS = 3
+"""Errors for each of which so many calls may be made."""
 FEWEST_TRIES = 6
 
 
-def _compute_try_budget(calls: int) -> int:
+def _compute_try_budget(calls: int, errors: int) -> int:
     """Return how many runs may be spent on repairs, given the number of calls per
-    run.
+    run, and how many errors there are.
     """
-    return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
+    most = CALLS_TRIED * max(1, min(errors, MOST_ERRORS))
+    return max(FEWEST_TRIES, min(ALL_TRIES, most // max(1, calls)))
 
 
 def rehearse_command(
@@ -285,7 +288,8 @@ def _check_run(
                 program, trying.attempt, again=trying.again, first=wanted.first,
                 ignored=ignored, strict=wanted.strict,
             )  # fmt: skip
-            session.left = _compute_try_budget(len(program.trace.ops))
+            lines = {place[:2] for place in list_failures(program)}
+            session.left = _compute_try_budget(len(program.trace.ops), len(lines))
             return told_of(session)
         except Stopped as stopped:
             limit.hold()

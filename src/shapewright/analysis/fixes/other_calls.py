@@ -60,6 +60,9 @@ def suggest_any_product(program: Program, failure: Failure) -> Iterator[Fix]:
     place = program.call_at(op.span)
     if place is None or get_called_name(place[1]) != name:
         return
+    fewer, more = sorted((fact.shape for fact in op.inputs[:2]), key=len)
+    if len(fewer) == 2 and len(more) == 3 and fewer[0] == more[0]:
+        return  # a vector for each sample: all of them would meet each sample
     text, call = place
     old = text.written(call.func)
     new = f"{old[: len(old) - len(name)]}matmul"

@@ -222,12 +222,12 @@ class FixTrials:
         open: its fixes are tried in the run with the fix of that one.
         """
         *earlier, last = fresh
-        if not program.trace.complete or last.finding.span not in dependent:
+        if last.finding.span not in dependent:
             return False
         return any(
             is_at(last.place, place, self.crowded)
             for reported in earlier
             for mend in reported.mends[:1]
-            if mend.tried.complete
+            if mend.tried.complete or not program.trace.complete
             for place in mend.tried.failures
         )

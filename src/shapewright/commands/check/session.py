@@ -185,8 +185,9 @@ class Session(FixTrials):
             for reported in fresh
             if reported.mends and reported.mends[0].tried.complete
         ]
-        if not ended and program is not self.program:
-            ended = [reported for reported in fresh if reported.mends]
+        if not ended:
+            likely = fresh if program is not self.program else fresh[:1]
+            ended = [reported for reported in likely if reported.mends]
         if not ended:
             return None
         overlay = self.edited(program, ended[0].mends[0].fix)
@@ -194,7 +195,36 @@ class Session(FixTrials):
             return None
         self.texts = overlay
         ended[0].carried = True
-        return self.again(overlay)
+        rerun = self.again(overlay)
+        if rerun is not None and program is self.program:
+            self.drop_followers(rerun, fresh)
+        return rerun
+
+    def drop_followers(self, rerun: Program, fresh: list[Reported]) -> None:
+        """Forget the errors without a fix that a run with that of another has as well,
+        or has not, though it comes further: they are told as they are there.
+        """
+        failed = self.list_failed_lines(rerun)
+        further = len(rerun.trace.ops) > len(self.program.trace.ops)
+        self.forget(
+            [
+                reported
+                for reported in fresh
+                if not reported.mends
+                and (further or rerun.trace.complete or reported.place[:2] in failed)
+            ]
+        )
+
+    def list_failed_lines(self, rerun: Program) -> set[tuple[str, int]]:
+        """Return the lines of the original text at which a run with fixes fails."""
+        where = OriginalLines(self.program, rerun)
+        return {(f, where.find_number(f, n)) for f, n, _ in list_failures(rerun)}
+
+    def forget(self, waiting: list[Reported]) -> None:
+        """Forget errors that a run with fixes tells anew, but not where they stood."""
+        for n, reported in enumerate(self.told):
+            self.places[reported.finding.span] = n
+        self.told = [reported for reported in self.told if reported not in waiting]
 
     def is_all_mended(self, fresh: list[Reported]) -> bool:
         """Return whether the trial of the only error's fix has shown all that a whole
@@ -243,15 +273,12 @@ class Session(FixTrials):
         rerun = self.again(overlay)
         if rerun is None or not rerun.trace.complete:
             return None
-        failed = list_failures(rerun)
-        where = OriginalLines(self.program, rerun)
-        failed_lines = {(file, where.find_number(file, n)) for file, n, _ in failed}
+        failed_lines = self.list_failed_lines(rerun)
         waiting = [reported for reported in bare if reported.place[:2] in failed_lines]
-        if not waiting and not {p[:2] for p in failed} & {p[:2] for p in left}:
+        failed = {place[:2] for place in list_failures(rerun)}
+        if not waiting and not failed & {place[:2] for place in left}:
             return None
-        for n, reported in enumerate(self.told):
-            self.places[reported.finding.span] = n
-        self.told = [reported for reported in self.told if reported not in waiting]
+        self.forget(waiting)
         self.texts = overlay
         for reported in mended_findings:
             reported.carried = True
@@ -330,13 +357,12 @@ class Session(FixTrials):
         return finding
 
     def is_shown(self, mend: Mend) -> bool:
-        """Return whether the program comes to its end with a repair, or to the errors
-        that no repair was found of.
+        """Return whether the program comes to its end with a repair, or to an error
+        that no repair was found of, from which others may follow.
         """
         bare = {reported.place[:2] for reported in self.told if not reported.mends}
-        failures = mend.tried.failures
-        at_bare = bool(failures) and all(place[:2] in bare for place in failures)
-        return mend.tried.complete or at_bare
+        first = mend.tried.failures[:1]
+        return mend.tried.complete or any(place[:2] in bare for place in first)
 
     def is_removed(self, warning: Finding) -> bool:
         """Return whether shapes that meet by accident are gone with the best repair of
