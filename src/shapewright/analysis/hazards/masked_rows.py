@@ -18,13 +18,13 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
 ATTENTION = "multi_head_attention_forward"
-EITHER = frozenset({"|", "|=", "logical_or", "bitwise_or", "+", "add", "maximum"})
-BOTH = frozenset({"&", "&=", "logical_and", "bitwise_and", "*", "mul", "minimum"})
+EITHER = operators_with("needs_any_truth") | {"|", "|=", "+", "add"}
+BOTH = operators_with("needs_all_truths") | {"&", "&=", "*", "mul"}
 OUTER = frozenset({"@", "matmul", "bmm"})
 KEEPING = (
     REARRANGING
     | operators_with("keeps_mask", "repeats_whole")
-    | {"expand", "expand_as", "repeat_interleave", "bool", "to", "[]", "clone", "float"}
+    | {"expand_as", "repeat_interleave", "[]", "float"}
 ) - (operators_with("moves_dims", "transposes_dims") | EITHER | BOTH)
 """Calls after which each row of a mask hides what it hid."""
 EQUAL = {"==": True, "eq": True, "!=": False, "ne": False}

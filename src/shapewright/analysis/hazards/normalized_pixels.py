@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.findings.codes import UNSCALED_PIXELS
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -22,10 +23,11 @@ from shapewright.program.syntax_nodes import (
 WHITE = 255
 NORMALIZING = re.compile(r"(_|\b)(Normalize|normalize|normalise)\b")
 """How a call or a transform is named that subtracts a mean and divides."""
-KEEPING = frozenset({
-    "astype", "float", "copy", "transpose", "permute", "numpy", "array", "asarray",
-    "to", "ascontiguousarray", "from_numpy", "tensor", "as_tensor", "contiguous",
-})  # fmt: skip
+KEEPING = (
+    operators_with("copies_if_needed", "transposes_dims", "moves_dims", "moves_device")
+    | operators_with("takes_program_data")
+    | {"astype", "float", "copy", "array", "asarray", "ascontiguousarray", "to"}
+)
 """Calls whose pixels have the scale of those that they are given."""
 OF_QUOTIENTS = 0.05
 """Numbers of a few deviations, divided by 255, are smaller than this."""
@@ -189,8 +191,8 @@ def _is_of_library(scene: HazardContext, steps: list[ast.Call]) -> bool:
         words = [word.arg for word in step.keywords]
         if "max_pixel_value" in words or {None, "normalization"} & {*words}:
             return False
-        given = dict(enumerate(step.args))
-        std = next((w.value for w in step.keywords if w.arg == "std"), given.get(1))
+        args = dict(enumerate(step.args))
+        std = next((w.value for w in step.keywords if w.arg == "std"), args.get(1))
         written = ast.unparse(std) if std is not None else ""
         if std is not None and not re.search(r"0?\.\d*[1-9]", written):
             return False  # of ones, or not known

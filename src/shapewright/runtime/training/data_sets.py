@@ -239,13 +239,13 @@ class DataFacts:
             return
         (whole,), part = trained, others[0]
         is_part = part.dataset is not whole.dataset
-        is_part |= len(others) == 1 and _are_apart(part, whole)
+        is_part |= len(others) == 1 and _has_other_samples(part, whole)
         if is_part and part.labels.lacks(whole.labels):
             classes = ",".join(map(str, sorted(part.labels.classes)))
             self.meet("other-classes", part.place, whole.place, classes)
 
 
-def _are_apart(part: _Pass, whole: _Pass) -> bool:
+def _has_other_samples(part: _Pass, whole: _Pass) -> bool:
     """Return whether two samplers pick other samples of one data set."""
     first, second = (
         {index for batch in data.plan for index in _list_indices(batch)}
