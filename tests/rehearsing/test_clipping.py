@@ -175,3 +175,98 @@ def test_a_disabled_scaler_scales_nothing(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_clipping_in_time_is_right(name: str, tmp_path: Path) -> None:
     assert _found(tmp_path, RIGHT[name]) == []
+
+
+ACCUMULATED = """\
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), 8)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+k = 4
+for epoch in range(2):
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(net(x), y) / k
+STEP
+"""
+PARTS = {
+    "the norm": """
+        loss.backward()
+        clip_grad_norm_(net.parameters(), 1.0)
+        if (i + 1) % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "values, and the end": """
+        loss.backward()
+        total = loss.item()
+        nn.utils.clip_grad_value_(net.parameters(), 0.5)
+        if i % k == k - 1 or i + 1 == len(loader):
+            optimizer.step()
+            net.zero_grad()""",
+    "a turn that is left": """
+        loss.backward()
+        clip_grad_norm_(net.parameters(), max_norm=1.0)
+        if (i + 1) % k:
+            continue
+        optimizer.step()
+        optimizer.zero_grad()""",
+    "a norm that is kept": """
+        loss.backward()
+        norm = clip_grad_norm_(net.parameters(), 1.0)
+        if (i + 1) % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+            print(norm)""",
+}
+WHOLE = {
+    "under the condition": """
+        loss.backward()
+        if (i + 1) % k == 0:
+            clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "behind the turn that is left": """
+        loss.backward()
+        if (i + 1) % k:
+            continue
+        clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()""",
+    "a step with each pass": """
+        optimizer.zero_grad()
+        loss.backward()
+        clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        if (i + 1) % k == 0:
+            print(loss.item())""",
+    "a measured norm": """
+        loss.backward()
+        print(clip_grad_norm_(net.parameters(), float("inf")))
+        if (i + 1) % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "one pass of each step": """
+        loss.backward()
+        clip_grad_norm_(net.parameters(), 1.0)
+        if (i + 1) % 1 == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_clipping_of_parts_is_found(name: str, tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, ACCUMULATED.replace("STEP", PARTS[name])).findings
+    assert finding.code == "clipped-after-step"
+    assert finding.message.startswith("each backward pass of an accumulation")
+    assert finding.fixes[0].message.endswith("before the step")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_clipping_of_the_whole_is_right(name: str, tmp_path: Path) -> None:
+    text = ACCUMULATED.replace("STEP", WHOLE[name])
+    codes = [found.code for found in rehearsed(tmp_path, text).findings]
+    assert "clipped-after-step" not in codes

@@ -141,3 +141,81 @@ def test_a_count_of_each_batch_is_quiet(name: str, tmp_path: Path) -> None:
     start, inside, behind = KEPT[name]
     inside = inside.replace("; ", "\n            ")
     assert not _rehearse(tmp_path, start or "pass", inside, behind)
+
+
+LOSSES = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(70, 6), torch.randint(3, (70,)))
+loader = DataLoader(data, 16, shuffle=True)
+model = nn.Linear(6, 3)
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    total, right = 0.0, 0
+    for x, y in loader:
+        optimizer.zero_grad()
+        out = model(x)
+        INSIDE
+        optimizer.step()
+    BEHIND
+"""
+SUM_AS_LOSS = {
+    "in a sum of itself": (
+        "total = criterion(out, y); total.backward(); total += total.item() * len(y)",
+        "print(total / len(data))",
+    ),
+    "added in words": (
+        "total = criterion(out, y)\n        total.backward()\n"
+        "        total = total + float(total)",
+        "print(total / len(loader))",
+    ),
+    "a backward pass alone": (
+        "total = criterion(out, y)\n        total.backward()",
+        "print(total / len(loader))",
+    ),
+    "means by samples": (
+        "total = criterion(out, y)\n        total.backward()",
+        "print(total.item() / len(data))",
+    ),
+}
+OWN_LOSS = {
+    "another name": (
+        "loss = criterion(out, y); loss.backward(); total += loss.item()",
+        "print(total / len(loader))",
+    ),
+    "two terms": (
+        "total = criterion(out, y); total += model.weight.norm(); total.backward()",
+        "print(total.item())",
+    ),
+    "the last loss": (
+        "total = criterion(out, y); total.backward()",
+        "print(total.item())",
+    ),
+    "not read behind": (
+        "total = criterion(out, y); total.backward(); total += total.item()",
+        "pass",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SUM_AS_LOSS)
+def test_a_sum_that_is_the_loss_is_found(name: str, tmp_path: Path) -> None:
+    inside, behind = SUM_AS_LOSS[name]
+    text = LOSSES.replace("INSIDE", inside).replace("BEHIND", behind)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "loss-overwritten"
+    assert finding.message.startswith("`total` is the sum and the loss of a batch")
+    fix = finding.fixes[0]
+    assert fix.message == "`loss = criterion(out, y)`"
+    assert ("size(0)" in fix.edits[-1].text) == (name == "means by samples")
+
+
+@pytest.mark.parametrize("name", OWN_LOSS)
+def test_a_loss_with_a_name_of_its_own_is_right(name: str, tmp_path: Path) -> None:
+    inside, behind = OWN_LOSS[name]
+    text = LOSSES.replace("INSIDE", inside).replace("BEHIND", behind)
+    codes = [found.code for found in rehearsed(tmp_path, text).findings]
+    assert "loss-overwritten" not in codes

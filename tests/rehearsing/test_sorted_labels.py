@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import (
-    ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, WeightedRandomSampler,
+    ConcatDataset, DataLoader, Dataset, Subset, SubsetRandomSampler, TensorDataset,
+    WeightedRandomSampler,
 )
 
 net = nn.Linear(6, 3)
@@ -90,6 +91,37 @@ fit(DataLoader(Subset(data, [i % 3 * 30 + i // 3 for i in range(90)]), 10))
 }
 
 
+SAMPLERS = """\
+class Pictures(Dataset):
+    def __init__(self):
+        self.rows = []
+        for label in range(3):
+            for _ in range(30):
+                self.rows.append((torch.randn(6), label))
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i]
+
+data = Pictures()
+order = ORDER
+cut = 60
+fit(DataLoader(data, 10, sampler=SubsetRandomSampler(order[:cut])))
+with torch.no_grad():
+    for inputs, labels in DataLoader(
+        data, 10, sampler=SubsetRandomSampler(order[cut:])
+    ):
+        (net.eval()(inputs).argmax(1) == labels).sum().item()
+"""
+PARTS = (
+    SAMPLERS.partition("fit(")[0]
+    + """\
+fit(DataLoader(Subset(data, order[:cut]), 10, shuffle=True))
+score(Subset(data, order[cut:]))
+"""
+)
 CUT = {
     "a list of files": (
         """\
@@ -105,7 +137,7 @@ fit(DataLoader(Images(files=train), 10, shuffle=True))
 score(Images(files=test))
 """,
         "class 2 alone",
-        "`random.shuffle(files)` before the cut",
+        "`np.random.shuffle(files)` before the cut",
     ),
     "tensors": (
         """\
@@ -119,6 +151,21 @@ score(TensorDataset(x[:30], y[:30]))
 """,
         "class 0 alone",
         "",
+    ),
+    "samplers of a list": (
+        SAMPLERS.replace("ORDER", "list(range(90))"),
+        "class 2 alone",
+        "`np.random.shuffle(order)` before the cut",
+    ),
+    "samplers of an array": (
+        SAMPLERS.replace("ORDER", "np.arange(90)"),
+        "class 2 alone",
+        "`np.random.shuffle(order)` before the cut",
+    ),
+    "subsets of a list": (
+        PARTS.replace("ORDER", "list(range(90))"),
+        "class 2 alone",
+        "`np.random.shuffle(order)` before the cut",
     ),
     "two classes of four": (
         """\
@@ -136,6 +183,15 @@ score(test)
 WHOLE = {
     "a shuffled list": CUT["a list of files"][0].replace(
         "train, test", "np.random.default_rng(0).shuffle(files)\ntrain, test"
+    ),
+    "samplers of a shuffled list": SAMPLERS.replace(
+        "ORDER", "np.random.default_rng(0).permutation(90).tolist()"
+    ),
+    "samplers of mixed data": SAMPLERS.replace("ORDER", "list(range(90))").replace(
+        "torch.randn(6), label", "torch.randn(6), len(self.rows) % 3"
+    ),
+    "the training itself": SAMPLERS.replace("ORDER", "list(range(90))").replace(
+        "order[cut:]", "order[:cut]"
     ),
     "each class by itself": """\
 y = torch.arange(3).repeat_interleave(30)

@@ -95,6 +95,7 @@ MEANINGS = {
     "counts_truths": "counts truths or shows how many there are",
     "compares_elements": "compares elements",
     "needs_all_truths": "returns truths only where all its operands are true",
+    "needs_any_truth": "returns truths where any of its operands is true",
     "carries_guesses": (
         "may be computed on representatives that have answered a question"
     ),

@@ -17,6 +17,7 @@ from shapewright.analysis.hazards.causal_masks import (
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.full_masks import find_full_masks
 from shapewright.analysis.hazards.inverted_padding import find_inverted_padding
+from shapewright.analysis.hazards.masked_rows import find_masked_rows
 from shapewright.analysis.hazards.missing_masks import find_missing_masks
 from shapewright.analysis.hazards.padded_tokens import (
     find_padded_tokens,
@@ -45,6 +46,7 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_full_masks(scene)
     yield from find_hidden_queries(scene)
     yield from find_inverted_padding(scene)
+    yield from find_masked_rows(scene)
     for call in scene.calls:
         if call.op.span is None:
             continue

@@ -13,6 +13,9 @@ from shapewright.analysis.hazards.distribution_inputs import (
 )
 from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
 from shapewright.analysis.hazards.overlap_losses import find_overlaps_of_logits
+from shapewright.analysis.hazards.repeated_activations import (
+    find_repeated_activations,
+)
 from shapewright.analysis.hazards.value_makers import (
     ACTIVATIONS,
     FARTHEST,
@@ -192,7 +195,9 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     yield from find_normalized_targets(scene)
     yield from _find_targets_of_divergences(scene)
     yield from find_overlaps_of_logits(scene)
+    reported: set[int] = set()
     for loss_input in _iter_loss_inputs(scene):
+        reported.add(loss_input.maker.index)
         name = scene.names(loss_input.loss)[0].rsplit(" (", 1)[0]
         loss = scene.operation(loss_input.loss)
         activation = loss_input.maker.name.rpartition(".")[2]
@@ -226,6 +231,7 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding(
             LOSS_INPUT, loss_input.loss, message, (loss_input.maker, label)
         )
+    yield from find_repeated_activations(scene, reported)
     yield from find_scores_as_probabilities(scene)
     yield from find_scores_as_weights(scene)
     yield from find_logarithms_as_deviations(scene)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_targets import JOINING
 from shapewright.analysis.hazards.loss_terms import REARRANGING, find_base
+from shapewright.analysis.hazards.normalized_pixels import find_divided_normalized
 from shapewright.analysis.hazards.pixel_statistics import find_other_statistics
 from shapewright.analysis.hazards.scaled_labels import find_unscaled_steps
 from shapewright.analysis.makers import iter_first_makers
@@ -45,7 +46,12 @@ def find_unscaled_pixels(scene: HazardContext) -> Iterator[Finding]:
     """Find means that are subtracted from bytes here, and from scaled ones there; and
     pixels between 0 and 1 that are divided by 255 again.
     """
-    yield from _find_scaled_twice(scene)
+    divided = list(find_divided_normalized(scene))
+    yield from divided
+    places = {finding.span for finding in divided}
+    for finding in _find_scaled_twice(scene):
+        if finding.span not in places:
+            yield finding
     yield from find_unscaled_steps(scene)
     yield from find_other_statistics(scene)
     by_mean: dict[object, list[_Normalized]] = {}

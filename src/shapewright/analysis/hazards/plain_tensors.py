@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.moved_parameters import find_moved_parameters
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import NOT_A_PARAMETER, looks_for
 from shapewright.findings.finding import Finding, Related
@@ -82,6 +83,9 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 finding = replace(finding, related=(header, *finding.related))
             yield finding
     yield from _find_held_parameters(scene)
+    for finding in find_moved_parameters(scene):
+        if finding.span not in seen:
+            yield finding
 
 
 def _find_computed(scene: HazardContext) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import find_block
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -16,6 +17,7 @@ from shapewright.findings.codes import (
     looks_for,
 )
 from shapewright.findings.finding import Finding
+from shapewright.program.counted_steps import OTHER_STEPS
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
@@ -25,8 +27,9 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
     get_called_name,
+    get_last_line,
 )
-from shapewright.record.report import Place
+from shapewright.record.report import Moment, Place
 
 CLIPS = ("clip_grad_norm_", "clip_grad_value_")
 
@@ -51,6 +54,7 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
             f" `{met.name}` steps with gradients of any size",
             scene.span(met.place, *CLIPS),
         )
+    yield from _find_clipped_parts(scene)
     for met in scene.observations("clipped-scaled"):
         yield build_finding(
             CLIPPED_SCALED,
@@ -62,6 +66,119 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
                 "only here they are divided by the scale",
             ),
         )
+
+
+def _find_clipped_parts(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find gradients that are clipped with each backward pass of an accumulation, whose
+    step comes with every k-th one.
+    """
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if get_called_name(node) not in CLIPS or not isinstance(node, ast.Call):
+                continue
+            clip = text.statement_of(node)
+            backward = _find_pass_before(text, clip)
+            step = _find_counted_step(text, clip)
+            if backward is None or step is None or "inf" in text.written(node):
+                continue
+            passes = _count_events(scene.rehearsal.story, text, backward, "backward")
+            steps = _count_events(scene.rehearsal.story, text, step, "step")
+            if passes <= steps or _is_cleared_each_time(text, clip, step):
+                continue
+            yield build_finding(
+                CLIPPED_AFTER_STEP,
+                "each backward pass of an accumulation clips what has come together so"
+                " far, the earlier parts again and again: the step is to clip their"
+                " sum, once",
+                text.span(node),
+                (text.span(step), "the step comes only with every k-th pass"),
+            )
+
+
+def _find_pass_before(text: SourceText, clip: ast.stmt) -> ast.stmt | None:
+    """Return the backward pass that stands above a clipping in its block, with nothing
+    but numbers between them.
+    """
+    block = find_block(text, clip)
+    for other in reversed(block[: block.index(clip)] if clip in block else []):
+        if isinstance(other, ast.With) and len(other.body) == 1:
+            other = other.body[0]
+        if not isinstance(other, ast.Expr):
+            if isinstance(other, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                continue
+            return None
+        if get_called_name(other.value) == "backward":
+            return other
+        if get_called_name(other.value) in ("step", "unscale_", "zero_grad"):
+            return None
+    return None
+
+
+def _find_counted_step(text: SourceText, clip: ast.stmt) -> ast.stmt | None:
+    """Return the step of an optimizer below a clipping that is made with every k-th
+    turn of its loop: under `if step % k == 0:`, or behind a `continue` of the others.
+    """
+    inner: ast.AST = clip
+    for outer in text.outwards(clip):
+        if not isinstance(outer, ast.If | ast.With | ast.For | ast.While):
+            return None
+        block = find_block(text, inner) if isinstance(inner, ast.stmt) else []
+        behind = block[block.index(inner) + 1 :] if inner in block else []
+        is_counted = False
+        for other in behind:
+            if _is_step(other) and not is_counted:
+                return None
+            if _is_step(other):
+                return other
+            if not isinstance(other, ast.If) or not _is_count(other.test):
+                continue
+            is_counted |= isinstance(other.body[-1], ast.Continue)
+            step = next((part for part in other.body if _is_step(part)), None)
+            if step is not None and not other.orelse:
+                return step
+        if isinstance(outer, ast.For | ast.While):
+            return None
+        inner = outer
+    return None
+
+
+def _is_count(test: ast.expr) -> bool:
+    """Return whether a condition holds in every k-th turn: `(i + 1) % k == 0`."""
+    return any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+        for node in ast.walk(test)
+    )
+
+
+def _is_step(node: ast.stmt) -> bool:
+    """Return whether a statement steps an optimizer, also by a scaler."""
+    if not isinstance(node, ast.Expr) or get_called_name(node.value) != "step":
+        return False
+    owner = get_receiver(node.value) if isinstance(node.value, ast.Call) else None
+    words = ast.unparse(owner).lower() if owner is not None else "sched"
+    return not any(word in words for word in OTHER_STEPS)
+
+
+def _is_cleared_each_time(text: SourceText, clip: ast.stmt, step: ast.stmt) -> bool:
+    """Return whether gradients are cleared in each turn of the loop around a clipping:
+    then nothing is accumulated.
+    """
+    loop = text.around(clip, *LOOPS)
+    return any(
+        isinstance(node, ast.Call)
+        and get_called_name(node) == "zero_grad"
+        and text.around(node, ast.If, *LOOPS) is loop
+        and not (text.parent(step) is loop and node.lineno > step.lineno)
+        for node in (ast.walk(loop) if loop is not None else ())
+    )
+
+
+def _count_events(moment: Moment, text: SourceText, node: ast.stmt, kind: str) -> int:
+    """Return how often an event of a statement came in a run."""
+    lines = range(node.lineno, get_last_line(node) + 1)
+    is_own = moment.kind == kind and moment.file == text.file and moment.line in lines
+    count = moment.count if is_own else 0
+    return count + sum(_count_events(m, text, node, kind) for m in moment.inner)
 
 
 def _is_backward_refused(scene: RehearsalContext) -> bool:

@@ -20,9 +20,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.analysis.training_mistakes.reversed_updates import (
-    find_models_named_twice,
-)
+from shapewright.analysis.training_mistakes.second_names import find_models_named_twice
 from shapewright.findings.codes import MODEL_NOT_COPIED, looks_for
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.source_text import SourceText, find_defining, get_receiver

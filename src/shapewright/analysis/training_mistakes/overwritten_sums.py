@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.additions import (
+    VALUES,
     get_addition,
     is_same,
     is_set_between,
@@ -27,6 +28,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
+    get_called_name,
     get_iterated,
     get_last_line,
 )
@@ -82,6 +84,94 @@ def find_sums_set_to_zero(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+def find_sums_as_losses(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find sums that start at zero, whose name each batch gives to its loss: what came
+    together before is lost.
+    """
+    for loop in iter_batch_loops(scene):
+        for statement in _iter_plain(loop.node.body):
+            text, name = loop.text, ast.unparse(statement.targets[0])
+            place = _find_use_as_sum(loop, statement, name)
+            if place is None:
+                continue
+            use, what = place
+            mean = find_mean(scene, text, loop.node, statement.value)
+            is_mean = mean is not None and what == "samples"
+            parts = "means, times their samples" if is_mean else "batches"
+            yield build_finding(
+                LOSS_OVERWRITTEN,
+                f"`{name}` is the sum and the loss of a batch: each batch sets it anew,"
+                " so that behind the loop it counts the last batch only",
+                text.span(statement),
+                (text.span(use), f"it is read as the sum of all {parts}"),
+            )
+
+
+def _find_use_as_sum(
+    loop: StoryLoop, statement: ast.Assign, name: str
+) -> tuple[ast.expr | ast.stmt, str] | None:
+    """Return where a sum is read behind its loop, and of what, if a statement gives its
+    name to a loss, which the loop reads as such: it is added to itself, or is divided
+    behind the loop by the number of batches or samples.
+    """
+    if not isinstance(statement.value, ast.Call):
+        return None
+    if not collect_names(statement.value) & collect_names(loop.node, ast.Store):
+        return None
+    if name in collect_names(statement.value):
+        return None
+    if not _is_zero_before(loop.text, loop.node, name):
+        return None
+    additions = list_additions(loop.node, name)
+    own = list_losses_of_sum(loop.node, statement, name)
+    stores = [n for n in _list_uses(loop.node, name) if isinstance(n.ctx, ast.Store)]
+    if len(own) < 2 or len(stores) != 1 + len(additions):
+        return None
+    if not additions:
+        place = _find_count_behind(loop, statement, name)
+        return (place[0], place[2]) if place is not None else None
+    is_own = all(
+        any(_is_value(loop.text, use) for use in own if use in ast.walk(addition))
+        for addition in additions
+    )
+    use = _find_use_behind(loop, name)
+    return (use, "batches") if is_own and use is not None else None
+
+
+def list_additions(loop: ast.AST, name: str) -> list[ast.stmt]:
+    """Return the statements of a loop that add a number to a total."""
+    return [
+        node
+        for node in ast.walk(loop)
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.Expr)
+        if get_addition(node)[0] == name
+    ]
+
+
+def list_losses_of_sum(
+    loop: ast.AST, statement: ast.Assign, name: str
+) -> list[ast.Name]:
+    """Return the places in a loop at which the name of a sum stands for the loss that a
+    statement gives to it: all but the totals of the additions.
+    """
+    added = [get_addition(node)[1] for node in list_additions(loop, name)]
+    inside = {part for node in added if node is not None for part in ast.walk(node)}
+    additions = [part for n in list_additions(loop, name) for part in ast.walk(n)]
+    return [
+        node
+        for node in _list_uses(loop, name)
+        if node not in additions or node in inside
+    ]
+
+
+def _is_value(text: SourceText, use: ast.Name) -> bool:
+    """Return whether the number of a loss is read: `loss.item()`, `float(loss)`."""
+    outer = text.parent(use)
+    if isinstance(outer, ast.Call):
+        return get_called_name(outer) == "float"
+    return isinstance(outer, ast.Attribute) and outer.attr in VALUES
+
+
 def _is_sum_of_loop(loop: StoryLoop, reset: ast.Assign, name: str) -> bool:
     """Return whether a name that a loop sets to zero is only added to in it, and read
     behind it.
@@ -99,7 +189,7 @@ def _is_sum_of_loop(loop: StoryLoop, reset: ast.Assign, name: str) -> bool:
     return bool(sums) and len(nodes) == own and is_read
 
 
-def _list_uses(statement: ast.stmt, name: str) -> list[ast.Name]:
+def _list_uses(statement: ast.AST, name: str) -> list[ast.Name]:
     """Return the places at which a statement names a number."""
     return [
         node
@@ -154,6 +244,16 @@ def _find_division(
         return None
     if not collect_names(statement.value) & collect_names(loop.node, ast.Store):
         return None
+    return _find_count_behind(loop, statement, name)
+
+
+def _find_count_behind(
+    loop: StoryLoop, statement: ast.Assign, name: str
+) -> tuple[ast.expr | ast.stmt, ast.expr, str] | None:
+    """Return the division of a number behind a loop by that of all samples or batches,
+    with the divisor and what it counts.
+    """
+    text = loop.text
     for place, divided, divisor in iter_divisions(text, loop.node):
         if not is_same(divided, name) or is_set_between(text, loop.node, name, place):
             continue

@@ -12,7 +12,6 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.findings.codes import (
-    MODEL_NOT_COPIED,
     REBOUND_PARAMETER,
     REVERSED_UPDATE,
     looks_for,
@@ -24,6 +23,7 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_dotted_name,
+    is_optimizer,
     iter_assignments,
     list_reads,
 )
@@ -39,7 +39,7 @@ STATES = frozenset({"parameters", "named_parameters", "buffers"})
 def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
     """Find copies that nothing changes, and that the trained model is moved toward."""
     for text in scene.program.own_texts():
-        trained = set(_iter_trained(text)) if "backward" in text.text else set()
+        trained = set(iter_trained(text)) if "backward" in text.text else set()
         for copy, model, start in _iter_copies(text):
             updates = list(_iter_updates(text, start))
             to_model = [u for u in updates if u[1:] == (model, copy)]
@@ -47,7 +47,7 @@ def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
             if model not in trained or copy in trained or to_copy or not to_model:
                 continue
             node = to_model[0][0]
-            if not _is_in_training(text, node):
+            if not is_in_training(text, node):
                 continue
             yield build_finding(
                 REVERSED_UPDATE,
@@ -58,14 +58,16 @@ def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
-def _iter_trained(text: SourceText) -> Iterator[str]:
+def iter_trained(text: SourceText) -> Iterator[str]:
     """Yield the models whose parameters an optimizer is built of."""
     for node in text.nodes:
         if isinstance(node, ast.Call) and get_called_name(node) == "parameters":
             outer = text.parent(node)
             owner = get_receiver(node)
             name = get_dotted_name(owner) if owner is not None else ""
-            if name and isinstance(outer, ast.Call) and "optim" in ast.unparse(outer):
+            if not name or not isinstance(outer, ast.Call):
+                continue
+            if is_optimizer(outer) or "optim" in ast.unparse(outer):
                 yield name
 
 
@@ -82,13 +84,13 @@ def _iter_copies(text: SourceText) -> Iterator[tuple[str, str, ast.expr]]:
             if model and get_dotted_name(target):
                 yield get_dotted_name(target), model, value
     for node in text.nodes:
-        pair = _read_load(node)
+        pair = read_load(node)
         if pair is not None and text.around(node, *LOOPS) is None:
             assert isinstance(node, ast.Call)
             yield (*pair, node)
 
 
-def _read_load(node: ast.AST) -> tuple[str, str] | None:
+def read_load(node: ast.AST) -> tuple[str, str] | None:
     """Return the models of `copy.load_state_dict(model.state_dict())`."""
     if not isinstance(node, ast.Call) or get_called_name(node) != "load_state_dict":
         return None
@@ -105,7 +107,7 @@ def _iter_updates(
 ) -> Iterator[tuple[ast.expr, str, str]]:
     """Yield where a model gets weights, with its name and that of their source."""
     for node in text.nodes:
-        pair = _read_load(node)
+        pair = read_load(node)
         if pair is not None and node is not start and isinstance(node, ast.Call):
             yield (node, *pair)
         if not isinstance(node, ast.For) or get_called_name(node.iter) != "zip":
@@ -146,7 +148,7 @@ def _iter_written(loop: ast.For) -> Iterator[str]:
                     yield get_dotted_name(target.value)
 
 
-def _is_in_training(text: SourceText, node: ast.expr) -> bool:
+def is_in_training(text: SourceText, node: ast.expr) -> bool:
     """Return whether a loop around an update also steps, outside of which its optimizer
     is built: no fold or trial that begins anew.
     """
@@ -162,34 +164,6 @@ def _is_in_training(text: SourceText, node: ast.expr) -> bool:
                 and "optim" in ast.unparse(text.parent(part) or part)
             }
     return False
-
-
-def find_models_named_twice(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find `target = model` in a loop that trains the model, where the name stands for
-    another model that was built for itself.
-    """
-    for text in scene.program.own_texts():
-        trained = set(_iter_trained(text)) if "backward" in text.text else set()
-        built = {
-            get_dotted_name(target): value
-            for target, value in iter_assignments(text.tree)
-            if isinstance(value, ast.Call) and get_dotted_name(target)
-        }
-        for node in text.nodes:
-            if not isinstance(node, ast.Assign) or len(node.targets) != 1:
-                continue
-            name, model = get_dotted_name(node.targets[0]), get_dotted_name(node.value)
-            if model not in trained or name not in built or name == model:
-                continue
-            if name in trained or not _is_in_training(text, node.value):
-                continue
-            yield build_finding(
-                MODEL_NOT_COPIED,
-                f"`{name}` is the same model as `{model}` from here on, not a copy of"
-                " it: each step changes both",
-                text.span(node),
-                (text.span(built[name]), f"`{name}` is a model of its own until then"),
-            )
 
 
 # -- names that get a new tensor -------------------------------------------------------

@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.overwritten_sums import (
     find_overwritten_sums,
+    find_sums_as_losses,
     find_sums_set_to_zero,
 )
 from shapewright.findings.codes import LOSS_OVERWRITTEN, RETURN_IN_LOOP, looks_for
@@ -130,6 +131,7 @@ def find_overwritten_losses(scene: RehearsalContext) -> Iterator[Finding]:
     """
     yield from find_overwritten_sums(scene)
     yield from find_sums_set_to_zero(scene)
+    yield from find_sums_as_losses(scene)
     batches = {loop.node for loop in scene.loops()}
     for text in scene.program.own_texts():
         for loop in text.nodes:

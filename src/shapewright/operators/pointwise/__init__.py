@@ -30,6 +30,7 @@ FACTS = {
     "stays_positive": "div truediv true_divide divide exp sqrt square abs",
     "compares_elements": "eq ne lt le gt ge",
     "needs_all_truths": "and logical_and bitwise_and",
+    "needs_any_truth": "or logical_or bitwise_or",
     "carries_guesses": """
         add sub mul rtruediv radd rsub rmul neg log pow clamp clamp_min clamp_max where
         masked_fill logical_and logical_or logical_xor and or xor ror bitwise_and

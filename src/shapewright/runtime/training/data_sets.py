@@ -238,9 +238,20 @@ class DataFacts:
         if len(trained) != 1 or len({id(data.dataset) for data in others}) != 1:
             return
         (whole,), part = trained, others[0]
-        if part.dataset is not whole.dataset and part.labels.lacks(whole.labels):
+        is_part = part.dataset is not whole.dataset
+        is_part |= len(others) == 1 and _has_other_samples(part, whole)
+        if is_part and part.labels.lacks(whole.labels):
             classes = ",".join(map(str, sorted(part.labels.classes)))
             self.meet("other-classes", part.place, whole.place, classes)
+
+
+def _has_other_samples(part: _Pass, whole: _Pass) -> bool:
+    """Return whether two samplers pick other samples of one data set."""
+    first, second = (
+        {index for batch in data.plan for index in _list_indices(batch)}
+        for data in (part, whole)
+    )
+    return bool(first and second) and not first & second
 
 
 def _find_written_items(

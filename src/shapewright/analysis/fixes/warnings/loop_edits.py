@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.fixes.warnings.training_edits import find_batch
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.additions import VALUES
 from shapewright.analysis.training_mistakes.late_bindings import find_late_names
+from shapewright.analysis.training_mistakes.overwritten_sums import (
+    list_additions,
+    list_losses_of_sum,
+)
 from shapewright.analysis.training_mistakes.single_turns import (
     find_early_return,
     find_zero,
@@ -16,7 +21,12 @@ from shapewright.analysis.training_mistakes.single_turns import (
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import collect_names, iter_own_nodes
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_called_name,
+    iter_own_nodes,
+)
 
 
 def suggest_return_behind_loop(
@@ -65,6 +75,9 @@ def suggest_added_loss(
     if "to 0 again" in finding.message:
         yield from _suggest_zero_before(program, finding, text, loop)
         return
+    if "is the sum and the loss of a batch" in finding.message:
+        yield from _suggest_own_name(finding, text, node)
+        return
     name, value = text.written(node.targets[0]), text.written(node.value)
     if "the mean of the last batch" in finding.message:
         value = f"({value})" if isinstance(node.value, ast.BinOp) else value
@@ -75,6 +88,31 @@ def suggest_added_loss(
     if not is_sum and find_zero(text, loop, name) is None:
         edits.insert(0, write_before(text, loop, f"{name} = 0"))
     yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))
+
+
+def _suggest_own_name(
+    finding: Finding, text: SourceText, node: ast.Assign
+) -> Iterator[Fix]:
+    """Suggest `loss = criterion(...)` for `total = criterion(...)`, and to add it to
+    the total.
+    """
+    loop, name = text.around(node, ast.For), text.written(node.targets[0])
+    scope = text.around(node, *FUNCTIONS, ast.Module)
+    known = collect_names(scope) if scope is not None else set[str]()
+    new = next((n for n in ("loss", "batch_loss") if n not in known), "")
+    if loop is None or not new:
+        return
+    edits = [Edit(text.span(use), new) for use in list_losses_of_sum(loop, node, name)]
+    shown = f"`{join_lines(f'{new} = {text.written(node.value)}')}`"
+    if list_additions(loop, name):
+        yield Fix("fits", shown, tuple(edits))
+        return
+    is_mean = "times their samples" in finding.related[0].message
+    factor = f" * {find_batch(loop)}.size(0)" if is_mean else ""
+    is_number = get_called_name(node.value) in VALUES
+    for value in (new,) if is_number else (f"{new}.item()", f"{new}.detach()"):
+        added = write_after(text, node, f"{name} += {value}{factor}")
+        yield Fix("fits", shown, (*edits, added))
 
 
 def _suggest_zero_before(

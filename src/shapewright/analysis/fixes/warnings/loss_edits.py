@@ -53,6 +53,11 @@ def suggest_loss_edits(
     if "takes the prediction first" in finding.message and isinstance(node, ast.Call):
         yield from _suggest_swapped_arguments(text, node)
         return
+    if "after a second activation" in finding.message:
+        for place in (finding.span, *(related.span for related in finding.related)):
+            op = program.op_at(place)
+            yield from _suggest_without(program, op) if op is not None else ()
+        return
     name = loss.name.rpartition(".")[2]
     if name == "kl_div" and "logits" in finding.message.rpartition(" holds ")[2]:
         yield from _suggest_softmax(program, finding, loss)

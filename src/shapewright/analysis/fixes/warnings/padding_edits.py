@@ -298,3 +298,54 @@ def _iter_returned_keys(function: ast.AST) -> Iterator[str]:
             for key in part.value.keys:
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     yield key.value
+
+
+def suggest_mask_of_columns(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `pad.unsqueeze(1)` for `pad.unsqueeze(1) | pad.unsqueeze(2)`, expanded
+    for a layer that takes a mask for each query.
+    """
+    op = program.op_at(finding.span)
+    if "hides every key of a padded query" not in finding.message or op is None:
+        return
+    parts = _list_operands(node)
+    rows = next(
+        (i for i, part in enumerate(parts)
+         if f"by `{text.written(part)}`" in finding.message), None,
+    )  # fmt: skip
+    if rows is None or len(parts) != 2 or len(op.inputs) != 2:
+        return
+    other, fact = parts[1 - rows], op.inputs[1 - rows]
+    new = text.written(other)
+    if not isinstance(other, ast.Call | ast.Subscript | ast.Name | ast.Attribute):
+        new = f"({new})"
+    users = {
+        user.name.rpartition(".")[2]
+        for related in finding.related
+        for user in program.trace.ops
+        if user.span == related.span
+    }
+    if users & MASKED_LAYERS and fact.shape[-2] == 1:
+        dims = ["-1"] * len(fact.shape)
+        owner = get_receiver(other) if isinstance(other, ast.Call) else None
+        is_view = owner is not None and get_called_name(other) == "unsqueeze"
+        base = other.value if isinstance(other, ast.Subscript) else owner
+        named = base if base is not None and (is_view or base is not owner) else other
+        dims[-2] = f"{text.written(named)}.size(-1)"
+        new = f"{new}.expand({', '.join(dims)})"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))  # type: ignore[arg-type]
+
+
+MASKED_LAYERS = frozenset({"multi_head_attention_forward"})
+"""Functions that take a mask with a row for each query."""
+
+
+def _list_operands(node: ast.AST) -> list[ast.expr]:
+    """Return the two operands of `a | b`, `torch.logical_or(a, b)` and `a.bmm(b)`."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if not isinstance(node, ast.Call) or node.keywords:
+        return []
+    owner = get_receiver(node)
+    return node.args if len(node.args) == 2 or owner is None else [owner, *node.args]

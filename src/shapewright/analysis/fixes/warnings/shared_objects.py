@@ -8,7 +8,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import write_after, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.model_copies import get_model
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -92,6 +97,11 @@ def suggest_model_copy(
     names = ONE_MODEL.search(finding.message)
     if "from here on" in finding.message and isinstance(node, ast.Assign) and names:
         new = f"{names[1]}.load_state_dict({names[2]}.state_dict())"
+        beside = [text.written(row) for row in find_block(text, node)]
+        if new in beside:
+            shown = f"without `{text.written(node)}`"
+            yield Fix("fits", shown, (cut_lines(text, node),))
+            return
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
         return
     for related in finding.related:

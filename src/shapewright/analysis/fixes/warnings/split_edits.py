@@ -13,7 +13,12 @@ from shapewright.analysis.training_mistakes.own_categories import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 LISTS = frozenset({"sorted", "list", "listdir", "glob", "rglob", "walk"})
@@ -34,10 +39,15 @@ def suggest_shuffled_data(
     names = list(dict.fromkeys(text.written(cut.value) for cut in cuts))
     kinds = {_get_kind(text, name) for name in names} - {""}
     first = text.statement_of(cuts[0])
-    if kinds == {"list"} and len(names) == 1:
-        new = f"random.shuffle({names[0]})"
+    if kinds in ({"list"}, {"array"}) and len(names) == 1:
+        imported = _list_imported(text)
+        is_array = kinds == {"array"} or "random" not in imported
+        if is_array and "np" in _list_names(text):
+            new = f"np.random.shuffle({names[0]})"
+        else:
+            new = f"random.shuffle({names[0]})"
         edits = [write_before(text, first, new)]
-        if "random" not in _list_imported(text):
+        if new.startswith("random.") and "random" not in imported:
             edits.append(_add_import(text, "random"))
         yield Fix("fits", f"`{new}` before the cut", tuple(edits))
     elif kinds == {"tensor"}:
@@ -77,8 +87,13 @@ def _list_cuts(text: SourceText) -> list[ast.Subscript]:
 
 
 def _get_kind(text: SourceText, name: str) -> str:
-    """Return whether a name is assigned a list or a tensor, as far as its calls say."""
+    """Return whether a name is assigned a list, an array or a tensor, as far as its
+    calls say.
+    """
     for value in find_defining(text, name):
+        owner = get_receiver(value) if isinstance(value, ast.Call) else None
+        if owner is not None and text.written(owner) in ("np", "np.random"):
+            return "array"
         is_display = isinstance(value, ast.List | ast.ListComp)
         if is_display or get_called_name(value) in LISTS:
             return "list"
@@ -95,6 +110,16 @@ def _list_imported(text: SourceText) -> set[str]:
         if isinstance(node, ast.Import)
         for alias in node.names
         if alias.asname is None
+    }
+
+
+def _list_names(text: SourceText) -> set[str]:
+    """Return the names that a program gives to the modules that it imports."""
+    return {
+        alias.asname or alias.name
+        for node in text.nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
     }
 
 

@@ -19,7 +19,7 @@ from shapewright.analysis.training_mistakes.accumulated_gradients import (
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import LOOPS, get_called_name
+from shapewright.program.syntax_nodes import LOOPS, get_called_name, list_reads
 
 
 def suggest_earlier_clipping(
@@ -32,10 +32,30 @@ def suggest_earlier_clipping(
     step = _find_related_statement(program, finding, text)
     if isinstance(node, ast.expr) and step is not None:
         clip = text.statement_of(node)
-        if text.parent(clip) is text.parent(step):
+        is_part = "each backward pass of an accumulation" in finding.message
+        names = {
+            part.id
+            for target in getattr(clip, "targets", [])
+            for part in ast.walk(target)
+            if isinstance(part, ast.Name)
+        }
+        if is_part and any(_is_read_between(text, clip, step, name) for name in names):
+            return
+        loop, above = text.around(clip, *LOOPS), text.parent(clip)
+        is_outside = is_part and above is loop and text.around(step, *LOOPS) is loop
+        if above is text.parent(step) or is_outside:
             new = text.written(clip)
             edits = write_before(text, step, new), cut_lines(text, clip)
             yield Fix("fits", f"`{join_lines(new)}` before the step", edits)
+
+
+def _is_read_between(
+    text: SourceText, clip: ast.stmt, step: ast.stmt, name: str
+) -> bool:
+    """Return whether the norm of a clipping is read outside of the block of a step."""
+    loop, block = text.around(clip, *LOOPS), text.parent(step)
+    inside = set(ast.walk(block)) if block is not None and block is not loop else set()
+    return any(read not in inside for read in list_reads(loop, name))
 
 
 def _suggest_clipping_behind(text: SourceText, node: ast.expr) -> Iterator[Fix]:

@@ -129,7 +129,7 @@ def suggest_scaled_pixels(
     """Suggest `x / 255` for bytes of which a mean is subtracted, and `x` for pixels
     that are divided a second time.
     """
-    if "between 0 and 1 already" in finding.message:
+    if re.search("between 0 and 1 already|are normalized already", finding.message):
         yield from _suggest_undivided(text, node)
         return
     if "`scale=True` divides" in finding.message and isinstance(node, ast.Call):

@@ -80,6 +80,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
 from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
+    suggest_mask_of_columns,
     suggest_mask_of_tokens,
 )
 from shapewright.analysis.fixes.warnings.reset_edits import (
@@ -272,7 +273,9 @@ WAYS: dict[str, Suggest] = {
         suggest_loss_edits,
     ),
     BUILT_IN_FORWARD: suggest_own_module,
-    MASK_AXIS: combine(suggest_mask_changes, suggest_mask_of_tokens),
+    MASK_AXIS: combine(
+        suggest_mask_changes, suggest_mask_of_tokens, suggest_mask_of_columns
+    ),
     WEAK_MASK: suggest_fill,
     FLOAT_MASK: suggest_mask_of_truths,
     FOCAL_ON_MEAN: suggest_unreduced_loss,
