@@ -20,6 +20,7 @@ from shapewright.analysis.late_attributes import (
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
+from shapewright.analysis.missing_values import find_repeated_pair
 from shapewright.analysis.misspelt_methods import (
     find_misspelt_method,
     find_misspelt_name,
@@ -156,6 +157,7 @@ FINDERS: tuple[FindCause, ...] = (
 
 SOLE: tuple[FindCause, ...] = (
     find_unpacked_results,
+    find_repeated_pair,
     find_broadcast_scores,
     find_encoded_mask,
     find_unapplied_layer,

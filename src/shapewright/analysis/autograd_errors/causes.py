@@ -37,6 +37,10 @@ from shapewright.analysis.autograd_errors.names import (
     iter_assigned_names,
     list_quoted,
 )
+from shapewright.analysis.autograd_errors.shared_writes import (
+    describe_shared_write,
+    list_shared_writes,
+)
 from shapewright.analysis.autograd_errors.written_tensors import find_write
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
@@ -251,8 +255,15 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         what = f"the output of `{edge.user.name}`" if own else name
         explanation = f"{call} {_format_line(write)} writes to {what}"
         needs = "" if own else f" of `{edge.user.name}`"
-        explanation += f", which the backward pass{needs} needs unchanged"
+        needs = f", which the backward pass{needs} needs unchanged"
         related = [wrote, saved]
+        through = describe_shared_write(history, edge, write, name + needs)
+        if through is None:
+            explanation += needs
+        else:
+            explanation = f"{call} {_format_line(write)} {through}"
+            writes = list_shared_writes(history, edge, write, failing)
+            related = [*(_make_place(*place) for place in writes), saved]
     return Cause(
         SAVED_TENSOR_WRITTEN, kind, explanation, failing, edge.fact, edge.maker,
         edge.user, write, list_quoted(name), tuple(_drop_repeated(related)),
