@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from shapewright.record.report import Report
-
 from tests.rehearsing.rehearsed import rehearsed
 
 TRAINING = """\

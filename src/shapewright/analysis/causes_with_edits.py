@@ -79,6 +79,7 @@ from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
 from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
+from shapewright.analysis.refused_calls.raw_ids import find_raw_ids
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
 )
@@ -158,6 +159,7 @@ FINDERS: tuple[FindCause, ...] = (
 SOLE: tuple[FindCause, ...] = (
     find_unpacked_results,
     find_repeated_pair,
+    find_raw_ids,
     find_broadcast_scores,
     find_encoded_mask,
     find_unapplied_layer,

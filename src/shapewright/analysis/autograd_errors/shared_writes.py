@@ -21,8 +21,8 @@ MOST_WRITES = 4
 def describe_shared_write(
     history: History, edge: Edge, write: Op, needed: str
 ) -> str | None:
-    """Describe what a call writes to, where it is not the saved tensor by its own name:
-    `writes to `z2`, a view of `x`, of which `z1`, which ... needs unchanged, is a view`.
+    """Describe what a call writes to, where that is not the saved tensor by its own
+    name: ``writes to `z2`, a view of `x`, of which `z1`, ..., is a view too``.
 
     `needed` is the saved tensor's name and who needs it. None where the call was given
     the saved tensor itself, or the names are not known.
