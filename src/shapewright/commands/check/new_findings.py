@@ -26,6 +26,7 @@ from shapewright.analysis.fixes.batch_edits import (
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
     describe_unused_collate,
+    explain_uncollated_loader,
     suggest_collate,
     suggest_single_items,
 )
@@ -292,6 +293,7 @@ class NewFindings:
             unsized = describe_unsized_images(program, finding)
             unused = describe_unused_collate(program, finding)
             shown = replace(finding, related=(*finding.related, *unsized, *unused))
+            shown = explain_uncollated_loader(program, shown)
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)
