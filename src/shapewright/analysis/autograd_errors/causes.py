@@ -41,6 +41,7 @@ from shapewright.analysis.autograd_errors.shared_writes import (
     describe_shared_write,
     list_shared_writes,
 )
+from shapewright.analysis.autograd_errors.uncut_helpers import find_uncut_helper
 from shapewright.analysis.autograd_errors.written_tensors import find_write
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
@@ -206,6 +207,11 @@ def _describe_freed(
         explanation = f"{name} carries the graph of the previous iteration, which"
         explanation += f" {_quote(program, first)} freed"
     unreached = find_uncalled_reset(history, failing, carried) if again else None
+    helper = find_uncut_helper(history, failing, carried) if carried else None
+    uncut: Related | None = None
+    if helper is not None and kind == "carried":
+        explanation += f": `{helper.name}` returns it as it is"
+        uncut = Related(helper.span, f"`{helper.name}` does not cut the graph here")
     if kind == "two-losses":
         other = get_name_of_loss(program, first)
         explanation = f"{loss} and {other} share the graph of {name}, which"
@@ -219,8 +225,8 @@ def _describe_freed(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
         first, carried or list_quoted(name),
         tuple(_drop_repeated([
-            maker_place, *iter_data_with_gradient(program, edge.maker, kind), used,
-            freed, unreached,
+            uncut, maker_place, *iter_data_with_gradient(program, edge.maker, kind),
+            used, freed, unreached,
         ])),
     )  # fmt: skip
 

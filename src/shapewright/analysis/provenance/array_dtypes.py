@@ -127,6 +127,8 @@ def _iter_origins_of_call(
     written = [word.value for word in call.keywords if word.arg == "dtype"]
     if name == "astype":
         written = [*call.args[:1], *written]
+    if written and name in TENSORS:
+        return  # the record has this call
     if written:
         if get_last_name(written[0]) == dtype or _get_text(written[0]) == dtype:
             yield call

@@ -23,6 +23,7 @@ from shapewright.analysis.fixes.batch_edits import (
     describe_single_sample,
     describe_unbatched,
 )
+from shapewright.analysis.fixes.batches_of_one import describe_batch_of_one
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
     describe_unused_collate,
@@ -257,7 +258,11 @@ class NewFindings:
             None,
         )
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
-            related = describe_training_mode(program, program.trace.ops[failure.op])
+            op = program.trace.ops[failure.op]
+            related = describe_training_mode(program, op)
+            one = describe_batch_of_one(program, op) if related is not None else None
+            if one is not None:
+                finding = replace(finding, related=(one, *finding.related))
         if related is not None:
             finding = replace(finding, related=(related, *finding.related))
         hazards = find_hazards_before(program, failure)
