@@ -42,6 +42,7 @@ from shapewright.analysis.fixes.class_ranges import (
     suggest_drawn_rows,
     suggest_more_classes,
 )
+from shapewright.analysis.fixes.colour_masks import suggest_class_of_colours
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
@@ -332,6 +333,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "view", 1.3, numbers_and_names.fix_view_size(program, failure)
     )
+    yield from iter_options("colours", 0.5, suggest_class_of_colours(program, failure))
     yield from iter_options("named", 0.9, suggest_named_size(program, failure))
     yield from iter_options("rank", 0.7, suggest_single_loss(program, failure))
     factors = numbers_and_names.suggest_swapped_factors(program, failure)
