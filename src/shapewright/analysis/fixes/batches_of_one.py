@@ -46,8 +46,15 @@ def _list_values(text: SourceText, name: str) -> list[ast.expr]:
     return [
         value
         for value in find_defining(text, name)
-        if get_called_name(text.parent(text.parent(value))) != "DataLoader"
+        if not _is_given_to_loader(text, value)
     ]
+
+
+def _is_given_to_loader(text: SourceText, value: ast.expr) -> bool:
+    """Return whether a value is handed to a loader by its keyword."""
+    word = text.parent(value)
+    call = text.parent(word) if isinstance(word, ast.keyword) else None
+    return call is not None and get_called_name(call) == "DataLoader"
 
 
 def _iter_options(text: SourceText, name: str) -> Iterator[ast.expr]:

@@ -63,8 +63,8 @@ def _is_none_by_default(text: SourceText, node: ast.Attribute, name: str) -> boo
     is not read behind a question for it.
     """
     for around in text.outwards(node):
-        is_asked = isinstance(around, ast.If | ast.IfExp)
-        if is_asked and f"self.{name}" in text.written(around.test):
+        test = around.test if isinstance(around, ast.If | ast.IfExp) else None
+        if test is not None and f"self.{name}" in text.written(test):
             return False
     owner = text.around(node, ast.ClassDef)
     for function in owner.body if owner is not None else ():

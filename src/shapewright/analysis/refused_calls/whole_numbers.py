@@ -61,7 +61,8 @@ def _find_maker(text: SourceText, value: ast.expr) -> ast.Call | None:
                 if get_called_name(value) in MAKERS:
                     return value
                 value = value.func
-            value = value.value if not isinstance(value, ast.Name) else value
+            else:
+                value = value.value
         if not isinstance(value, ast.Name):
             return None
         sources = [
