@@ -25,7 +25,7 @@ COMPREHENSIONS = ast.GeneratorExp | ast.ListComp
 
 
 @dataclass(frozen=True, slots=True)
-class UncutHelper:
+class _UncutHelper:
     """A function that returns its argument: its text, and the tensor that it returns,
     `h` of `return h`.
     """
@@ -47,7 +47,7 @@ class UncutHelper:
 
 def find_uncut_helper(
     history: History, failing: Op, names: tuple[str, ...]
-) -> UncutHelper | None:
+) -> _UncutHelper | None:
     """Return the function that a loop around a backward pass gives one of some names
     and whose result it calls by that name again, where it returns what it is given.
     """
@@ -67,7 +67,7 @@ def find_uncut_helper(
     return None
 
 
-def suggest_cutting_helper(helper: UncutHelper) -> Iterator[Fix]:
+def suggest_cutting_helper(helper: _UncutHelper) -> Iterator[Fix]:
     """Suggest `return h.detach()` in the function, and for a tuple that of each."""
     text, leaf = helper.text, helper.leaf
     written = text.written(leaf)
@@ -80,7 +80,7 @@ def suggest_cutting_helper(helper: UncutHelper) -> Iterator[Fix]:
         yield Fix("fits", f"`{word}{new}`", (Edit(text.span(leaf), new),))
 
 
-def _find_function(history: History, name: str) -> UncutHelper | None:
+def _find_function(history: History, name: str) -> _UncutHelper | None:
     """Return a function of the program by its name, if all that it returns is its only
     argument, or a tuple of the argument's parts.
     """
@@ -101,7 +101,7 @@ def _find_function(history: History, name: str) -> UncutHelper | None:
                 continue
             tensors = [leaf for leaf in leaves if not _is_recursion(leaf, name)]
             if len(tensors) == 1 and tensors[0] is not None:
-                return UncutHelper(text, function, tensors[0])
+                return _UncutHelper(text, function, tensors[0])
     return None
 
 

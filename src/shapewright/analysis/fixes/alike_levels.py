@@ -16,7 +16,7 @@ MOST_SHOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class _Level:
     """What a level joins: the upsampled map and the one beside it; what upsamples."""
 
     upsampled: ast.expr
@@ -24,7 +24,9 @@ class Level:
     call: ast.Call
 
 
-def list_other_levels(text: SourceText, join: ast.AST, at: int, by: int) -> list[Level]:
+def list_other_levels(
+    text: SourceText, join: ast.AST, at: int, by: int
+) -> list[_Level]:
     """Return the other levels in the function of a call that joins an upsampled map, in
     place `at`, and the one in place `by`.
     """
@@ -47,7 +49,7 @@ def _get_kind(call: ast.Call) -> str:
     return get_called_name(call).rstrip("0123456789_")
 
 
-def _read_level(text: SourceText, join: ast.AST, at: int, by: int) -> Level | None:
+def _read_level(text: SourceText, join: ast.AST, at: int, by: int) -> _Level | None:
     """Return what a call joins, if one of two names is what a call just gave."""
     if not isinstance(join, ast.Call) or not join.args:
         return None
@@ -62,7 +64,7 @@ def _read_level(text: SourceText, join: ast.AST, at: int, by: int) -> Level | No
         and any(isinstance(t, ast.Name) and t.id == items[at].id for t in node.targets)
     ]
     last = max(values, key=lambda value: value.lineno, default=None)
-    return Level(items[at], items[by], last) if isinstance(last, ast.Call) else None
+    return _Level(items[at], items[by], last) if isinstance(last, ast.Call) else None
 
 
 def join_levels(first: Fix, others: list[Fix]) -> Fix:

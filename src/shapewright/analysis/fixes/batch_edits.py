@@ -342,6 +342,6 @@ def suggest_larger_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if op.inputs[0].shape[:1] != (1,):
         return
-    for text, _, one, name in iter_batch_sizes_of_one(program):
-        edit = Edit(text.span(one), "2")
+    for text, _, number, name in iter_batch_sizes_of_one(program):
+        edit = Edit(text.span(number), "2")
         yield Fix("fits", f"`{name}=2`", (edit,))

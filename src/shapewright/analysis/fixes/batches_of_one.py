@@ -80,9 +80,9 @@ def describe_batch_of_one(program: Program, op: Op) -> Related | None:
         for node in ast.walk(loop.iter) if isinstance(loop, ast.For) else ():
             if isinstance(node, ast.Name | ast.Attribute):
                 loops.add(get_dotted_name(node))
-    for text, loader, one, name in iter_batch_sizes_of_one(program):
+    for text, loader, number, name in iter_batch_sizes_of_one(program):
         for target, value in iter_assignments(text.tree, unpacked=True):
             if value is loader and get_dotted_name(target) in loops:
                 words = f"`{name}` is 1: each batch is one sample"
-                return Related(text.span(one), words)
+                return Related(text.span(number), words)
     return None

@@ -13,6 +13,7 @@ from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import TARGET_SHAPE
 from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
@@ -21,7 +22,7 @@ COLOURS = 3
 LARGEST = 255
 SCALED = re.compile(r"ToTensor\(|to_tensor\(|/=?\s*255|convert_image_dtype")
 """What brings colours to numbers between 0 and 1, which no list of colours has."""
-ARRAYS = frozenset({"array", "asarray", "tensor", "as_tensor", "LongTensor"})
+ARRAYS = operators_with("takes_program_data") | {"array", "asarray"}
 
 
 def suggest_class_of_colours(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -14,7 +14,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import FUNCTIONS, get_own_attribute
 
 
-def defer_edits_of_optional(
+def sort_edits_of_optional(
     program: Program, options: list[FixOption]
 ) -> list[FixOption]:
     """Return the fixes with those behind the others that read an attribute which may be

@@ -260,9 +260,9 @@ class NewFindings:
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
             op = program.trace.ops[failure.op]
             related = describe_training_mode(program, op)
-            one = describe_batch_of_one(program, op) if related is not None else None
-            if one is not None:
-                finding = replace(finding, related=(one, *finding.related))
+            size = describe_batch_of_one(program, op) if related is not None else None
+            if size is not None:
+                finding = replace(finding, related=(size, *finding.related))
         if related is not None:
             finding = replace(finding, related=(related, *finding.related))
         hazards = find_hazards_before(program, failure)
