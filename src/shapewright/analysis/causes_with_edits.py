@@ -20,6 +20,7 @@ from shapewright.analysis.late_attributes import (
 from shapewright.analysis.library_settings import find_missing_setting
 from shapewright.analysis.missing_keys import find_missing_key
 from shapewright.analysis.missing_returns import find_missing_return
+from shapewright.analysis.missing_values import find_repeated_pair
 from shapewright.analysis.misspelt_methods import (
     find_misspelt_method,
     find_misspelt_name,
@@ -78,6 +79,7 @@ from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
 from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
+from shapewright.analysis.refused_calls.raw_ids import find_raw_ids
 from shapewright.analysis.refused_calls.recomputed_parts import (
     find_reentrant_checkpoint,
 )
@@ -156,6 +158,8 @@ FINDERS: tuple[FindCause, ...] = (
 
 SOLE: tuple[FindCause, ...] = (
     find_unpacked_results,
+    find_repeated_pair,
+    find_raw_ids,
     find_broadcast_scores,
     find_encoded_mask,
     find_unapplied_layer,

@@ -38,6 +38,12 @@ COMPARED = re.compile(
     r"'bool' object has no attribute '(?:sum|float|long|mean|int|all)'"
 )
 """Said of `pred == y` where `pred` is a pair: Python compares the two as objects."""
+SEQUENCE = re.compile(
+    r"can't multiply sequence by non-int|can only concatenate tuple \(not"
+)
+"""Said of `0.9 * q` and `q + r` where `q` is a pair: Python takes it for a tuple."""
+REPEATED = re.compile(r"single element can be converted to an index")
+"""Said of `r * q` where `q` is a pair and `r` a tensor: how often to repeat a tuple."""
 PAIRS = operators_with("returns_values_and_indices", "sorts_elements")
 """What returns values and their indices."""
 LAYERS = ("LSTM", "GRU", "RNN", "MultiheadAttention")
@@ -76,6 +82,8 @@ def _find_cause(program: Program, finding: Finding) -> Explanation | None:
         return _explain_pair(values, text_and_node[1], pair[1])
     if COMPARED.search(messages):
         return _explain_compared(values, text_and_node[1])
+    if SEQUENCE.search(messages) or REPEATED.search(messages):
+        return _explain_operand(values, *text_and_node)
     if TUPLE.search(messages):
         return _explain_tuple(values, text_and_node[1])
     return None
@@ -194,6 +202,29 @@ def _explain_compared(values: FileValues, node: ast.AST) -> Explanation | None:
             kind = get_called_name(source) if isinstance(source, ast.Call) else ""
             if kind in PAIRS:
                 return _explain_pair(values, part, kind)
+    return None
+
+
+def find_repeated_pair(program: Program, finding: Finding) -> Explanation | None:
+    """Explain `r * q` of a tensor and a pair, which torch takes for an index."""
+    place = program.node(finding.span)
+    if not REPEATED.search(finding.words) or place is None:
+        return None
+    return _explain_operand(
+        FileValues(program, place[0], Ending("", "", {}, {})), *place
+    )
+
+
+def _explain_operand(
+    values: FileValues, text: SourceText, node: ast.AST
+) -> Explanation | None:
+    """Explain `0.9 * q` or `q + r` of a pair of values and indices."""
+    for part in ast.walk(node):
+        for side in (part.left, part.right) if isinstance(part, ast.BinOp) else ():
+            source = _find_source(text, side) if isinstance(side, ast.Name) else side
+            kind = get_called_name(source) if isinstance(source, ast.Call) else ""
+            if kind in PAIRS:
+                return _explain_pair(values, side, kind)
     return None
 
 

@@ -37,6 +37,11 @@ from shapewright.analysis.autograd_errors.names import (
     iter_assigned_names,
     list_quoted,
 )
+from shapewright.analysis.autograd_errors.shared_writes import (
+    describe_shared_write,
+    list_shared_writes,
+)
+from shapewright.analysis.autograd_errors.uncut_helpers import find_uncut_helper
 from shapewright.analysis.autograd_errors.written_tensors import find_write
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
@@ -202,6 +207,11 @@ def _describe_freed(
         explanation = f"{name} carries the graph of the previous iteration, which"
         explanation += f" {_quote(program, first)} freed"
     unreached = find_uncalled_reset(history, failing, carried) if again else None
+    helper = find_uncut_helper(history, failing, carried) if carried else None
+    uncut: Related | None = None
+    if helper is not None and kind == "carried":
+        explanation += f": `{helper.name}` returns it as it is"
+        uncut = Related(helper.span, f"`{helper.name}` does not cut the graph here")
     if kind == "two-losses":
         other = get_name_of_loss(program, first)
         explanation = f"{loss} and {other} share the graph of {name}, which"
@@ -215,8 +225,8 @@ def _describe_freed(
         GRAPH_FREED, kind, explanation, failing, edge.fact, edge.maker, edge.user,
         first, carried or list_quoted(name),
         tuple(_drop_repeated([
-            maker_place, *iter_data_with_gradient(program, edge.maker, kind), used,
-            freed, unreached,
+            uncut, maker_place, *iter_data_with_gradient(program, edge.maker, kind),
+            used, freed, unreached,
         ])),
     )  # fmt: skip
 
@@ -251,8 +261,15 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         what = f"the output of `{edge.user.name}`" if own else name
         explanation = f"{call} {_format_line(write)} writes to {what}"
         needs = "" if own else f" of `{edge.user.name}`"
-        explanation += f", which the backward pass{needs} needs unchanged"
+        needs = f", which the backward pass{needs} needs unchanged"
         related = [wrote, saved]
+        through = describe_shared_write(history, edge, write, name + needs)
+        if through is None:
+            explanation += needs
+        else:
+            explanation = f"{call} {_format_line(write)} {through}"
+            writes = list_shared_writes(history, edge, write, failing)
+            related = [*(_make_place(*place) for place in writes), saved]
     return Cause(
         SAVED_TENSOR_WRITTEN, kind, explanation, failing, edge.fact, edge.maker,
         edge.user, write, list_quoted(name), tuple(_drop_repeated(related)),

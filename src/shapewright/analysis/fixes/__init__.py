@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
 from shapewright.analysis.fixes.largest_ids import suggest_largest_id
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
+from shapewright.analysis.fixes.optional_values import sort_edits_of_optional
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.order_edits import suggest_without_permute
 from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
@@ -198,6 +199,7 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         ],
     )
     options = [o for o in options if not is_refused(program, failure, o.fix, o.kind)]
+    options = sort_edits_of_optional(program, options)
     unmet = failure.unmet
     if (
         unmet is not None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapewright.analysis.fixes.batches_of_one import iter_batch_sizes_of_one
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.findings.codes import (
@@ -24,7 +25,6 @@ from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
-    get_last_name,
     iter_assignments,
 )
 from shapewright.record.ops import Fact, ModuleCall, collect_leaves
@@ -342,19 +342,6 @@ def suggest_larger_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if op.inputs[0].shape[:1] != (1,):
         return
-    for text in program.own_texts():
-        for node in text.nodes:
-            if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":
-                continue
-            sizes = [word.value for word in node.keywords if word.arg == "batch_size"]
-            for size in sizes or node.args[1:2]:
-                name = get_last_name(size)
-                ones = [
-                    value
-                    for value in (find_defining(text, name) if name else [size])
-                    if isinstance(value, ast.Constant) and value.value == 1
-                ]
-                if len(ones) == 1:
-                    written = name or "batch_size"
-                    edit = Edit(text.span(ones[0]), "2")
-                    yield Fix("fits", f"`{written}=2`", (edit,))
+    for text, _, number, name in iter_batch_sizes_of_one(program):
+        edit = Edit(text.span(number), "2")
+        yield Fix("fits", f"`{name}=2`", (edit,))

@@ -42,6 +42,7 @@ from shapewright.analysis.fixes.class_ranges import (
     suggest_drawn_rows,
     suggest_more_classes,
 )
+from shapewright.analysis.fixes.colour_masks import suggest_class_of_colours
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
@@ -94,6 +95,7 @@ from shapewright.analysis.fixes.merged_dims import (
     suggest_other_merged_dims,
 )
 from shapewright.analysis.fixes.missing_padding import find_padding
+from shapewright.analysis.fixes.named_sizes import suggest_named_size
 from shapewright.analysis.fixes.norm_edits import move_channels_second
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.other_calls import (
@@ -331,6 +333,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "view", 1.3, numbers_and_names.fix_view_size(program, failure)
     )
+    yield from iter_options("colours", 0.5, suggest_class_of_colours(program, failure))
+    yield from iter_options("named", 0.9, suggest_named_size(program, failure))
     yield from iter_options("rank", 0.7, suggest_single_loss(program, failure))
     factors = numbers_and_names.suggest_swapped_factors(program, failure)
     yield from iter_options("turned", 0.8, factors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shapewright.analysis.fixes.image_sizes import (
     CHANNELS,
@@ -25,7 +26,12 @@ from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+    iter_assignments,
+)
 
 OF_IMAGES = "PIL."
 """In torch's message about items that are images of Pillow."""
@@ -102,6 +108,54 @@ def describe_unused_collate(program: Program, finding: Finding) -> Iterator[Rela
             label = "this loader stacks the items as they are"
             yield Related(text.span(loaders[0]), label)
         return
+
+
+def explain_uncollated_loader(program: Program, finding: Finding) -> Finding:
+    """Return the finding with the loader of the loop that fails, where that has no
+    `collate_fn` and another loader of the file has one.
+    """
+    span = finding.span
+    text = program.text(span.file) if span is not None else None
+    if text is None or span is None:
+        return finding
+    loaders = {
+        get_dotted_name(target): value
+        for target, value in iter_assignments(text.tree, unpacked=True)
+        if get_called_name(value) == "DataLoader" and isinstance(value, ast.Call)
+    }
+    others = [name for name, loader in loaders.items() if _has_collate(loader)]
+    names = list(_iter_loader_names(text, span.line))
+    bare = [n for n in names if n in loaders and not _has_collate(loaders[n])]
+    if not others or len(set(bare)) != 1 or not others[0] or not bare[0]:
+        return finding
+    words = f"`{bare[0]}` has no `collate_fn`, which `{others[0]}` has"
+    places = (
+        Related(text.span(loaders[bare[0]]), f"`{bare[0]}` is given no `collate_fn`"),
+        Related(text.span(loaders[others[0]]), f"`{others[0]}` is given one"),
+    )
+    message = f"{finding.message}: {words}"
+    return replace(finding, message=message, related=(*places, *finding.related))
+
+
+def _has_collate(loader: ast.Call) -> bool:
+    """Return whether a loader is given a function for its batches, or arguments that
+    the text does not show.
+    """
+    return any(word.arg in ("collate_fn", None) for word in loader.keywords)
+
+
+def _iter_loader_names(text: SourceText, line: int) -> Iterator[str]:
+    """Yield the names that a line reads its batches of, and what the callers of its
+    function give for them.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Name | ast.Attribute) or node.lineno != line:
+            continue
+        name = get_dotted_name(node)
+        if name and isinstance(node.ctx, ast.Load):
+            yield name
+            for value in find_defining(text, name.rpartition(".")[2]):
+                yield get_dotted_name(value)
 
 
 def _is_read(text: SourceText, name: str) -> bool:

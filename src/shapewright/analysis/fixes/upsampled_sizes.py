@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.alike_levels import join_levels, list_other_levels
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
@@ -59,8 +60,22 @@ def suggest_target_size(program: Program, failure: Failure) -> Iterator[Fix]:
         ]
         if scaled is not None:
             sizes += _list_written_sizes(text, scaled)
+        more = list(_iter_targets_of_others(program, op, at)) if len(sizes) == 1 else []
         for size in dict.fromkeys(sizes):
-            yield _write_size(text, call, scaled, size)
+            fix = _write_size(text, call, scaled, size)
+            yield join_levels(fix, more) if more else fix
+
+
+def _iter_targets_of_others(program: Program, op: Op, at: int) -> Iterator[Fix]:
+    """Yield `size=` for what is upsampled at the other levels."""
+    place = program.node(op.span)
+    if place is None or len(op.inputs) != 2:
+        return
+    text, join = place
+    for level in list_other_levels(text, join, at, 1 - at):
+        scaled = _find_scaled_call(level.call)
+        size = f"{text.written(level.beside)}.shape[2:]"
+        yield _write_size(text, level.call, scaled, size)
 
 
 def suggest_output_size(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -84,7 +99,22 @@ def suggest_output_size(program: Program, failure: Failure) -> Iterator[Fix]:
                 continue
             if _is_known(program, op, text, call, place[0]):
                 size = f"output_size={text.written(place[0])}.shape[2:]"
-                yield with_keyword(text, call, size)
+                fix = with_keyword(text, call, size)
+                more = list(_iter_sizes_of_others(program, op, at, other))
+                yield join_levels(fix, more) if more else fix
+
+
+def _iter_sizes_of_others(
+    program: Program, op: Op, at: int, other: int
+) -> Iterator[Fix]:
+    """Yield `output_size=` for the transposed convolutions of the other levels."""
+    place = program.node(op.span)
+    for level in list_other_levels(*place, at, other) if place is not None else ():
+        maker = program.op_at(place[0].span(level.call)) if place is not None else None
+        is_transposed = maker is not None and "conv_transpose" in maker.name
+        if place is not None and is_transposed and len(list_arguments(level.call)) == 1:
+            size = f"output_size={place[0].written(level.beside)}.shape[2:]"
+            yield with_keyword(place[0], level.call, size)
 
 
 def suggest_resized_map(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -101,9 +131,15 @@ def suggest_resized_map(program: Program, failure: Failure) -> Iterator[Fix]:
     for at, (fact, place) in enumerate(zip(op.inputs, pairs, strict=False)):
         if place is None or not _is_of_decoder(program, fact):
             continue
-        for other, known in zip(op.inputs, pairs, strict=False):
+        for by, (other, known) in enumerate(zip(op.inputs, pairs, strict=False)):
             if known is not None and other is not fact and _is_about(other, fact):
-                yield _write_size(text, place, None, f"{text.written(known)}.shape[2:]")
+                size = f"{text.written(known)}.shape[2:]"
+                fix = _write_size(text, place, None, size)
+                more = []
+                for level in list_other_levels(text, text_and_node[1], at, by):
+                    size = f"{text.written(level.beside)}.shape[2:]"
+                    more.append(_write_size(text, level.upsampled, None, size))
+                yield join_levels(fix, more) if more else fix
                 break
         if at > 1:
             return

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.array_dtypes import (
+    find_array_dtype,
+    find_item_value,
+)
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Finding, Related
@@ -46,6 +50,10 @@ def iter_first_calls(program: Program, failure: Failure) -> Iterator[Related]:
     collated = bool(chain) and _is_collated(program, chain[0])
     dtype = op.inputs[at].dtype
     if of_dtype:
+        origins = list(_iter_array_origins(program, op, at, chain, collated))
+        if origins:
+            yield from origins
+            return
         written = _find_array_call(program, chain[-1] if chain else op, at, dtype)
         if written is None and not chain:
             written = _find_handed_array(program, op, at)
@@ -67,6 +75,42 @@ def iter_first_calls(program: Program, failure: Failure) -> Iterator[Related]:
     if not collated:
         what = f"{dtype} comes from"
     yield Related(place.span, f"{what} `{_shorten(*node)}`")
+
+
+def _iter_array_origins(
+    program: Program, op: Op, at: int, chain: list[Op], collated: bool
+) -> Iterator[Related]:
+    """Yield the line that gave the array behind an operand its dtype: behind the items
+    of a loader's batch, or a tensor that no call of the record made.
+    """
+    places, dtype = find_tensor_expressions(program, op), op.inputs[at].dtype
+    place = program.node(op.span)
+    expression = places[at] if at < len(places) else None
+    if place is None or expression is None:
+        return
+    text, value = place[0], expression[0]
+    if collated:
+        loop = program.node(chain[0].span)
+        around = loop[0].around(loop[1], ast.For) if loop is not None else None
+        loop_node = loop[1] if loop and isinstance(loop[1], ast.For) else around
+        if loop is None or not isinstance(loop_node, ast.For):
+            return
+        if loop[0] is not text or not isinstance(value, ast.Name):
+            return
+        item = find_item_value(text, loop_node, value.id)
+        if item is None:
+            return
+        value = item
+    elif chain:
+        return
+    origin = find_array_dtype(text, value, dtype)
+    if origin is None:
+        return
+    shown = _shorten(text, origin)
+    for word in origin.keywords if isinstance(origin, ast.Call) else ():
+        if word.arg == "dtype" and "(" not in shown:
+            shown = f"{shown}(..., dtype={text.written(word.value)})"
+    yield Related(text.span(origin), f"{dtype} comes from `{shown}`")
 
 
 def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:

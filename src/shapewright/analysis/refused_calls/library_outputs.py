@@ -12,7 +12,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
 NONE = re.compile(r"'NoneType'")
 ASKED_FOR = {
@@ -93,6 +93,10 @@ def _explain_loss(
         if key:
             fix = with_keyword(text, call, f'labels={base}["{key}"]')
             return Explanation(message, (where,), (fix,))
+    named = _find_label_name(text, call) or _write_label_part(program, text, call)
+    if named:
+        fix = with_keyword(text, call, f"labels={named}")
+        return Explanation(message, (where,), (fix,))
     names = {part.id for part in text.nodes if isinstance(part, ast.Name)}
     fixes = tuple(
         with_keyword(text, call, f"labels={name}") for name in LABELS if name in names
@@ -104,20 +108,60 @@ def _explain_popped(
     text: SourceText, call: ast.Call, batch: str, message: str
 ) -> Explanation:
     """Return that the labels were taken out of a batch before the call."""
-    for node in text.nodes:
+    scope = text.around(call, ast.For, *FUNCTIONS) or text.tree
+    for node in ast.walk(scope) if scope is not None else ():
         if get_called_name(node) != "pop" or not isinstance(node, ast.Call):
             continue
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         key = node.args[0] if node.args else None
-        is_labels = isinstance(key, ast.Constant) and key.value == "labels"
-        if owner is None or text.written(owner) != batch or not is_labels:
+        word = key.value if isinstance(key, ast.Constant) else None
+        if owner is None or text.written(owner) != batch or word not in LABELS:
+            continue
+        holder = text.parent(node)
+        target = holder.targets[0] if isinstance(holder, ast.Assign) else None
+        if isinstance(target, ast.Name) and node.lineno < call.lineno:
+            where = Related(text.span(node), "the labels are taken out here")
+            fix = with_keyword(text, call, f"labels={target.id}")
+            return Explanation(message, (where,), (fix,))
+        if word != "labels":
             continue
         new = f'{batch}["labels"]'
         where = Related(text.span(node), "the labels are taken out of the batch here")
         fix = Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
         return Explanation(message, (where,), (fix,))
     where = Related(text.span(call), "the model gets no labels here")
-    return Explanation(message, (where,), ())
+    named = _find_label_name(text, call)
+    fixes = (with_keyword(text, call, f"labels={named}"),) if named else ()
+    return Explanation(message, (where,), fixes)
+
+
+def _find_label_name(text: SourceText, call: ast.Call) -> str:
+    """Return the name or part of a batch that holds the labels above a call in its
+    loop: a variable of the loop, or what a statement takes out of the batch.
+    """
+    scope = text.around(call, ast.For, *FUNCTIONS)
+    written = [
+        node.id
+        for node in (ast.walk(scope) if scope is not None else ())
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.lineno <= call.lineno
+    ]
+    return next((name for name in LABELS if name in written), "")
+
+
+def _write_label_part(program: Program, text: SourceText, call: ast.Call) -> str:
+    """Return the labels of the batch that a call is given parts of by key:
+    `batch["labels"]`; nothing where no item has such a key.
+    """
+    for argument in call.args:
+        for part in ast.walk(argument):
+            key = part.slice if isinstance(part, ast.Subscript) else None
+            if isinstance(part, ast.Subscript) and isinstance(key, ast.Constant):
+                label = _find_label_key(program) if isinstance(key.value, str) else ""
+                if label and isinstance(part.value, ast.Name):
+                    return f'{part.value.id}["{label}"]'
+    return ""
 
 
 def _find_label_key(program: Program) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_calls.whole_numbers import find_whole_number
 from shapewright.findings.codes import IN_PLACE_TOO_SMALL
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
@@ -52,7 +53,7 @@ def find_transform_input(program: Program, finding: Finding) -> Explanation | No
     if OF_ARRAY.search(words):
         return _explain_array(program, finding)
     if OF_FLOATS.search(words):
-        return _explain_whole_numbers(program)
+        return _explain_whole_numbers(program) or find_whole_number(program, finding)
     crop = TOO_LARGE.search(words)
     if crop is not None:
         return _explain_crop(program, crop)

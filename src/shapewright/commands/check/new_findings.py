@@ -23,9 +23,11 @@ from shapewright.analysis.fixes.batch_edits import (
     describe_single_sample,
     describe_unbatched,
 )
+from shapewright.analysis.fixes.batches_of_one import describe_batch_of_one
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
 from shapewright.analysis.fixes.collate_edits import (
     describe_unused_collate,
+    explain_uncollated_loader,
     suggest_collate,
     suggest_single_items,
 )
@@ -274,7 +276,11 @@ class NewFindings:
             None,
         )
         if related is None and finding.code == ONE_VALUE_PER_CHANNEL:
-            related = describe_training_mode(program, program.trace.ops[failure.op])
+            op = program.trace.ops[failure.op]
+            related = describe_training_mode(program, op)
+            size = describe_batch_of_one(program, op) if related is not None else None
+            if size is not None:
+                finding = replace(finding, related=(size, *finding.related))
         if related is not None:
             finding = replace(finding, related=(related, *finding.related))
         hazards = find_hazards_before(program, failure)
@@ -310,6 +316,7 @@ class NewFindings:
             unsized = describe_unsized_images(program, finding)
             unused = describe_unused_collate(program, finding)
             shown = replace(finding, related=(*finding.related, *unsized, *unused))
+            shown = explain_uncollated_loader(program, shown)
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)

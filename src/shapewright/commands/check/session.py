@@ -36,7 +36,13 @@ from shapewright.commands.check.tried_fixes import (
     Mend,
 )
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
-from shapewright.findings.codes import CODES, LOSS_SHAPES, ONE_SAMPLE, OUTER_BROADCAST
+from shapewright.findings.codes import (
+    CODES,
+    DRAWN_INDEX,
+    LOSS_SHAPES,
+    ONE_SAMPLE,
+    OUTER_BROADCAST,
+)
 from shapewright.findings.finding import Finding, Fix
 from shapewright.program.spans import Span, apply_edits
 from shapewright.record.report import Report
@@ -365,15 +371,19 @@ class Session(FixTrials):
         return mend.tried.complete or any(place[:2] in bare for place in first)
 
     def is_removed(self, warning: Finding) -> bool:
-        """Return whether shapes that meet by accident are gone with the best repair of
-        an error: they follow from the same mistake.
+        """Return whether shapes that meet by accident, or indices beyond the end, are
+        gone with the best repair of an error: they follow from the same mistake.
         """
-        if warning.code not in ACCIDENTAL:
-            return False
         firsts = [reported.mends[0].tried for reported in self.told if reported.mends]
+        if warning.code not in (*ACCIDENTAL, DRAWN_INDEX):
+            return False
+        line = (warning.span.file, warning.span.line) if warning.span else None
         return any(
             tried.complete
-            and not tried.failures
+            and not any(
+                warning.code != DRAWN_INDEX or failure[:2] == line
+                for failure in tried.failures
+            )
             and all(place[2] != warning.code for place in tried.warnings)
             for tried in firsts
         )

@@ -16,6 +16,10 @@ from shapewright.analysis.autograd_errors.names import (
     find_carrier,
     find_resetting,
 )
+from shapewright.analysis.autograd_errors.uncut_helpers import (
+    find_uncut_helper,
+    suggest_cutting_helper,
+)
 from shapewright.analysis.fixes.autograd.early_graphs import get_edge
 from shapewright.analysis.fixes.statements import write_after, write_before
 from shapewright.findings.finding import Edit, Fix
@@ -74,6 +78,9 @@ def _suggest_resetting(history: History, cause: Cause) -> Iterator[Fix]:
 def suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     """Suggest `state = state.detach()` between two iterations."""
     edge = get_edge(cause)
+    helper = find_uncut_helper(history, cause.failing, cause.names)
+    if helper is not None:
+        yield from suggest_cutting_helper(helper)
     yield from _suggest_resetting(history, cause)
     if edge is not None and _is_of_each_step(history, cause, edge):
         return  # it would cut the graph between the steps of a batch as well
