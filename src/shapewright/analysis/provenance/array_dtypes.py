@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -16,23 +17,20 @@ from shapewright.program.syntax_nodes import (
     list_arguments,
 )
 
-TENSORS = frozenset({"from_numpy", "as_tensor", "tensor"})
+TENSORS = operators_with("takes_program_data") - {"asarray"}
 """Calls that make a tensor of an array's dtype."""
-COPYING = frozenset({"array", "asarray", "ascontiguousarray", "stack", "concatenate"})
+COPYING = operators_with("joins_tensors") | {"array", "asarray", "ascontiguousarray"}
 """Functions of NumPy that keep the dtype of what they are given."""
 SCALING = frozenset({"fit_transform", "transform"})
 """Methods of scikit-learn, whose arrays are float64."""
-DRAWING = frozenset({
-    "zeros", "ones", "empty", "full", "linspace", "rand", "randn", "normal", "uniform",
-    "standard_normal", "random", "exponential",
-})  # fmt: skip
+DRAWING = operators_with("has_default_dtype") | {
+    "full", "normal", "uniform", "standard_normal", "random", "exponential",
+}  # fmt: skip
 """Functions of NumPy that make arrays of float64, where no dtype is written."""
 TYPES = frozenset({"float32", "float16", "int64", "int32", "uint8", "int", "bool"})
-KEEPING = frozenset({
-    "reshape", "transpose", "copy", "squeeze", "ravel", "flatten", "to_numpy",
-    "unsqueeze", "permute", "view", "contiguous", "clone", "T", "values", "to", "iloc",
-    "loc",
-})  # fmt: skip
+KEEPING = operators_with("shows_elements") | {
+    "copy", "to_numpy", "values", "to", "iloc", "loc",
+}  # fmt: skip
 """Methods and attributes of arrays and tensors that keep their dtype."""
 DEEPEST = 12
 """Steps from a tensor back to the line that gave its array a dtype."""

@@ -7,10 +7,11 @@ import re
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
-MAKERS = frozenset({"from_numpy", "as_tensor", "tensor", "read_image", "decode_image"})
+MAKERS = operators_with("takes_program_data") | {"read_image", "decode_image"}
 """Calls that make a tensor of the numbers they are given, or read."""
 SCALED = re.compile(r"/=?\s*255|div_?\(\s*255|scale=True|convert_image_dtype")
 MOST_NAMES = 6

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from shapewright.analysis.fixes import GUESSED
 from shapewright.analysis.hazards import (
     find_dependent_places,
     find_hazards,
@@ -216,7 +217,7 @@ class Session(FixTrials):
             [
                 reported
                 for reported in fresh
-                if not reported.mends
+                if reported.deferred
                 and (further or rerun.trace.complete or reported.place[:2] in failed)
             ]
         )
@@ -367,7 +368,7 @@ class Session(FixTrials):
         that no repair was found of, from which others may follow.
         """
         bare = {reported.place[:2] for reported in self.told if not reported.mends}
-        first = mend.tried.failures[:1]
+        first = () if mend.option.kind in GUESSED else mend.tried.failures[:1]
         return mend.tried.complete or any(place[:2] in bare for place in first)
 
     def is_removed(self, warning: Finding) -> bool:

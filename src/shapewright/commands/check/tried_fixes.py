@@ -140,7 +140,7 @@ def is_helpful(
     """
     left = [place for place in before if not is_at(place, gone, crowded)]
     if any(is_at(place, gone, crowded) for place in tried.failures):
-        if not _fails_in_another_way(tried, gone, run):
+        if not _has_other_error(tried, gone, run):
             return False
         left = list(before)
     new = [place for place in tried.failures if place not in left]
@@ -156,7 +156,7 @@ def is_helpful(
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
-def _fails_in_another_way(tried: Tried, gone: Place, run: Program) -> bool:
+def _has_other_error(tried: Tried, gone: Place, run: Program) -> bool:
     """Return whether the call that was given something that is no tensor, which is a
     `TypeError`, gets a tensor now, and fails by what that holds.
     """
