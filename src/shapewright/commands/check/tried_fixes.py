@@ -82,7 +82,11 @@ def is_enough(
     searched for.
     """
     tried = mend.tried
-    if not _is_clean(mend, before) or _count_warnings(tried) > shared:
+    is_decided = mend.option.kind in OF_ELEMENTS or (
+        mend.option.kind in DECIDED and turn > 0
+    )  # what is warned of then was behind the error
+    is_worse = _count_warnings(tried) > shared and not is_decided
+    if not _is_clean(mend, before) or is_worse:
         return False
     if wanted is not None and _has_other_output(mend, wanted):
         return False
