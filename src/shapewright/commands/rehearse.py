@@ -64,6 +64,11 @@ CALLS_TRIED = 60_000
 
 MOST_ERRORS = 3
 """Errors for each of which so many calls may be made."""
+VERY_LONG = 10.0
+"""Seconds of a run of which only the likeliest repairs are tried, and that is not made
+once more for its warnings.
+"""
+TRIES_OF_VERY_LONG = 3
 FEWEST_TRIES = 6
 
 
@@ -290,6 +295,9 @@ def _check_run(
             )  # fmt: skip
             lines = {place[:2] for place in list_failures(program)}
             session.left = _compute_try_budget(len(program.trace.ops), len(lines))
+            session.is_long = seconds > VERY_LONG
+            if session.is_long:
+                session.left = min(session.left, len(lines) * TRIES_OF_VERY_LONG)
             return told_of(session)
         except Stopped as stopped:
             limit.hold()

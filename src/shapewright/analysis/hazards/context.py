@@ -58,9 +58,13 @@ class HazardContext:
             fact.tensor for at in refused for fact in program.trace.ops[at].inputs
         }
         self.users: dict[int, list[OperatorCall]] = {}
+        self.writes: dict[int, list[OperatorCall]] = {}  # in place, by storage
         for call in self.calls:
             for tensor in {fact.tensor for fact in call.op.inputs}:
                 self.users.setdefault(tensor, []).append(call)
+            if call.op.kind == "inplace" and call.op.inputs:
+                storage = call.op.inputs[0].storage
+                self.writes.setdefault(storage, []).append(call)
 
     def call(self, op: Op) -> OperatorCall:
         """Return an op with the dims of its tensors."""

@@ -228,9 +228,9 @@ def _is_computed(scene: HazardContext, fact: Fact, until: Op) -> bool:
         return False
     writes = [
         call
-        for call in scene.calls
-        if call.op.kind == "inplace" and call.op.index < until.index
-        if call.op.inputs and call.op.inputs[0].storage in storages
+        for storage in storages
+        for call in scene.writes.get(storage, ())
+        if call.op.index < until.index
     ]
     if any(call.name in RANDOM for call in writes):
         return False

@@ -13,6 +13,7 @@ from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BATCH_AXIS,
+    CODES,
     LOST_BATCH,
     VIEW_MIXES_DIMS,
     WRONG_AXIS,
@@ -47,8 +48,8 @@ def find_hazards_before(program: Program, failure: Failure) -> list[Finding]:
     spans.discard(None)
     return [
         finding
-        for finding in find_hazards(program)
-        if finding.code in OF_DIMS and finding.span in spans
+        for finding in find_hazards(program, CODES.keys() - OF_DIMS)
+        if finding.span in spans
     ]
 
 

@@ -50,8 +50,6 @@ from shapewright.record.report import Report
 
 ROUNDS = 4
 """How often a program that ended at an error is mended and run again."""
-LONG_SECONDS = 8.0
-"""Seconds of a run that is not made once more for its warnings."""
 ACCIDENTAL = frozenset({LOSS_SHAPES, ONE_SAMPLE, OUTER_BROADCAST})
 """Codes of shapes that meet by accident."""
 
@@ -68,6 +66,7 @@ class Session(FixTrials):
     first: bool = False
     ignored: Collection[str] = ()
     strict: bool = False
+    is_long: bool = False  # a run takes too long to be made for its warnings alone
     places: dict[Span | None, float] = field(default_factory=dict)  # as first told
 
     def report(self) -> Report:
@@ -131,11 +130,9 @@ class Session(FixTrials):
         self, trials: WarningTrials, known: Sequence[Finding]
     ) -> list[Finding]:
         """Return the warnings that only the program without its errors has; none if
-        anything fails with their fixes but what has none.
+        anything fails with their fixes but what has none, or a run takes long.
         """
-        story = self.program.rehearsal
-        is_long = story is not None and story.seconds > LONG_SECONDS
-        if self.again is None or not self.told or is_long:
+        if self.again is None or not self.told or self.is_long:
             return []
         overlay = mend_errors(self.program, self.told, self.texts)
         program = self.again(overlay) if overlay else None
