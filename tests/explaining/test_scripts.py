@@ -56,6 +56,7 @@ def run(folder: Path, size: str) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 def test_the_note_of_a_script_has_the_cause_before_the_call(tmp_path: Path) -> None:
     shown = run(tmp_path, "32")
     assert shown.count("error[inner-dim-mismatch]") == 1
@@ -76,6 +77,7 @@ def test_the_sizes_of_another_run_are_not_told(tmp_path: Path) -> None:
     assert "checked by a rehearsal" not in shown
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_a_rehearsal_that_is_too_slow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +104,7 @@ with sw.explaining():
 """
 
 
+@pytest.mark.long
 def test_a_missing_device_is_one_of_this_machine(tmp_path: Path) -> None:
     """In a real run no machine is rehearsed."""
     (tmp_path / "train.py").write_text(ON_A_GPU)

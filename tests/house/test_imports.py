@@ -168,6 +168,7 @@ assert (program.taken("cpu"), is_compile_supported("cpu")) == (True, True)
 """
 
 
+@pytest.mark.long
 def test_what_a_library_takes_from_the_compiler_waits_until_it_is_called() -> None:
     loaded = imported(LIBRARY)
     assert "torch._dynamo" in loaded

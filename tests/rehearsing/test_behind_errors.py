@@ -78,7 +78,7 @@ def find(folder: Path, text: str) -> list[Finding]:
     [
         ("FEATURES",),
         ("FEATURES", "CLEARED"),
-        ("FEATURES", "OUT"),
+        pytest.param(("FEATURES", "OUT"), marks=pytest.mark.long),
         ("STATE", "CLEARED"),
         pytest.param(("FEATURES", "STATE", "OUT"), marks=pytest.mark.long),
         pytest.param(("FEATURES", "STATE", "OUT", "CLEARED"), marks=pytest.mark.long),

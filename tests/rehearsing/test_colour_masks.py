@@ -71,7 +71,7 @@ def test_the_numbers_of_the_colours_are_the_classes(
     [
         ("COLOURS = [[0, 0, 0], [255, 0, 0]]", ""),
         ("WEIGHTS = [0.1, 0.2, 0.3, 0.4]", ""),
-        (f"COLOURS = {ROWS}", " / 255"),
+        pytest.param(f"COLOURS = {ROWS}", " / 255", marks=pytest.mark.long),
     ],
 )
 def test_no_list_that_fits_suggests_nothing(

@@ -57,7 +57,7 @@ def list_fixes(folder: Path, **parts: str) -> list[str]:
         "torch.randint(12, (64,))",
         "torch.from_numpy(np.random.randint(0, 12, size=64))",
         "torch.tensor([k % 12 for k in range(64)])",
-        "torch.randint(0, len(NAMES), (64,))",
+        pytest.param("torch.randint(0, len(NAMES), (64,))", marks=pytest.mark.long),
         "torch.arange(64) % 12",
         pytest.param("(torch.arange(64) * 7) % 12", marks=pytest.mark.long),
     ],
@@ -84,7 +84,12 @@ def test_the_number_of_classes_is_changed_where_it_is_written(
 
 @pytest.mark.parametrize(
     "labels",
-    ["torch.randint(1, 11, (64,))", "torch.randint(low=1, high=11, size=(64,))"],
+    [
+        "torch.randint(1, 11, (64,))",
+        pytest.param(
+            "torch.randint(low=1, high=11, size=(64,))", marks=pytest.mark.long
+        ),
+    ],
 )
 def test_labels_drawn_from_1_are_shifted_and_get_no_class_more(
     labels: str, tmp_path: Path

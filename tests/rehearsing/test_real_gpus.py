@@ -92,6 +92,7 @@ def test_a_command_hides_them_before_the_program_runs(tmp_path: Path) -> None:
     not hasattr(torch._C, "_acc"), reason="this torch has no devices of Python's own"
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are listed by Linux")
+@pytest.mark.long
 def test_a_process_with_a_gpu_says_that_fixes_were_not_tried(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run(
