@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 LENET = f"{ROOT / 'examples' / 'lenet.py'}:Net"
 
