@@ -443,7 +443,7 @@ class Net(nn.Module):
         return self.head(x)
 
 
-x = torch.from_numpy(np.zeros((32, 4), dtype=np.float32))
+x = torch.tensor(np.random.normal(0, 1, (32, 4)).tolist())
 y = torch.randn(32, 1)
 nets = [Net(False), Net(True)]
 optimizers = [torch.optim.Adam(net.parameters()) for net in nets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -155,6 +156,10 @@ def _describe_checkpoint(op: Op, text: SourceText, call: ast.Call) -> GraphEnd:
     return GraphEnd(op, reason, "the graph ends here", span=text.span(call))
 
 
+RANDOM_NUMBERS = re.compile(r"\brandom\.|\brand(n|int)?\(")
+"""How arrays of random numbers are written."""
+
+
 def describe_copy(history: History, op: Op) -> GraphEnd | None:
     """Describe a tensor that was made anew from the values of others."""
     text_and_node = history.program.node(op.span)
@@ -172,6 +177,8 @@ def describe_copy(history: History, op: Op) -> GraphEnd | None:
         isinstance(child, ast.Name | ast.Call) for child in ast.walk(node.args[0])
     ):
         return None
+    if RANDOM_NUMBERS.search(text.written(node.args[0])):
+        return None  # no values of the program's
     line = f" at line {op.span.line}" if op.span is not None else ""
     reason = f"{_write_call(history, op)}{line} copies values into a new tensor"
     return GraphEnd(op, reason, "the graph ends here", (text.written(node.args[0]),))
