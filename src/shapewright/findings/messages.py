@@ -284,7 +284,10 @@ MESSAGES = (
         "The gradient that is given has the shape ({given}), and what it is the "
         "gradient of ({wanted}): both have to be the same.",
     ),
-    _Message(r"Expected dtype int32/int64 for index", "dtype-mismatch"),
+    _Message(
+        r"Expected dtype (?:int32/int64|int64|int32 or int64) for index",
+        "dtype-mismatch",
+    ),
     _Message(r"Implicit dimension choice for \w+ has been", "wrong-axis"),
     _Message(r"attn_mask|key_padding_mask|key_padded_mask", "attention-mask-shape"),
     _Message(
