@@ -134,9 +134,12 @@ def test_a_config_that_may_mean_others_keeps_its_number(
 
 
 DRAWN = """\
+import random
+
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
+KINDS = 4
 config = BertConfig(
     vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
     intermediate_size=16{more})
@@ -152,6 +155,7 @@ model(input_ids=torch.ones(len(labels), 4).long(), labels=labels).loss.backward(
         ("torch.arange(10) % 5", 5),
         ("torch.randint(0, 4, (8,))", 4),
         ("torch.tensor([0, 1, 2, 2])", 3),
+        ("torch.tensor([random.randint(0, KINDS - 1) for _ in range(40)])", 4),
     ],
 )
 def test_a_config_gets_as_many_labels_as_there_are(

@@ -12,7 +12,12 @@ from dataclasses import replace
 from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    find_imports,
+    join_lines,
+)
 from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_name,
@@ -66,12 +71,7 @@ def find_written_device(program: Program, finding: Finding) -> Explanation | Non
     message = f"`{statement}` asks for `{device}` whatever the machine has"
     related = (Related(text.span(constant), message),)
     fixes: tuple[Fix, ...] = ()
-    imported = {
-        alias.asname or alias.name
-        for node in text.nodes
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
+    imported = find_imports(text)
     called = any(isinstance(other, ast.Call) for other in others)
     if "torch" in imported and not called:
         edit = Edit(text.span(constant), new)

@@ -18,7 +18,7 @@ from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Ending
-from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.source_text import SourceText, find_defining, find_imports
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -99,7 +99,7 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
     call = node if isinstance(node, ast.Call) else text.parent(node)
     if method is None and isinstance(node, ast.Call):
         method = node.func if isinstance(node.func, ast.Attribute) else None
-    if method is not None and text.written(method.value) in _list_modules(text):
+    if method is not None and text.written(method.value) in find_imports(text):
         method = None  # a function, and no method of a tuple
     if method is not None and isinstance(method.value, ast.Name | ast.Attribute):
         name = text.written(method.value)
@@ -139,16 +139,6 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
         ):
             return _explain_layer(values, text.line_of(expression), expression)
     return None
-
-
-def _list_modules(text: SourceText) -> set[str]:
-    """Return the names of the modules that a file imports as a whole."""
-    return {
-        alias.asname or alias.name
-        for node in text.nodes
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
 
 
 def _explain_pair(values: FileValues, node: ast.AST, name: str) -> Explanation | None:

@@ -21,7 +21,12 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, find_defining, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_defining,
+    find_imports,
+    join_lines,
+)
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
@@ -260,10 +265,7 @@ def _find_reads(
         return None
     text, node = text_and_node
     imports_pandas = any(
-        alias.name.partition(".")[0] == "pandas"
-        for other in text.nodes
-        if isinstance(other, ast.Import)
-        for alias in other.names
+        module.partition(".")[0] == "pandas" for module in find_imports(text).values()
     )
     if not imports_pandas or not isinstance(node, ast.Subscript):
         return None

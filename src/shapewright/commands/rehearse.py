@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.check import (
-    ALL_TRIES,
     Place,
     Session,
     Trying,
@@ -57,27 +56,6 @@ if TYPE_CHECKING:
         RehearsalRequest,
         Rehearsed,
     )
-
-
-CALLS_TRIED = 60_000
-"""Calls of all runs together in which ways to mend an error of a script are tried."""
-
-MOST_ERRORS = 3
-"""Errors for each of which so many calls may be made."""
-VERY_LONG = 10.0
-"""Seconds of a run of which only the likeliest repairs are tried, and that is not made
-once more for its warnings.
-"""
-TRIES_OF_VERY_LONG = 3
-FEWEST_TRIES = 6
-
-
-def _compute_try_budget(calls: int, errors: int) -> int:
-    """Return how many runs may be spent on repairs, given the number of calls per
-    run, and how many errors there are.
-    """
-    most = CALLS_TRIED * max(1, min(errors, MOST_ERRORS))
-    return max(FEWEST_TRIES, min(ALL_TRIES, most // max(1, calls)))
 
 
 def rehearse_command(
@@ -293,11 +271,7 @@ def _check_run(
                 program, trying.attempt, again=trying.again, first=wanted.first,
                 ignored=ignored, strict=wanted.strict,
             )  # fmt: skip
-            lines = {place[:2] for place in list_failures(program)}
-            session.left = _compute_try_budget(len(program.trace.ops), len(lines))
-            session.is_long = seconds > VERY_LONG
-            if session.is_long:
-                session.left = min(session.left, len(lines) * TRIES_OF_VERY_LONG)
+            session.limit_tries(seconds)
             return told_of(session)
         except Stopped as stopped:
             limit.hold()

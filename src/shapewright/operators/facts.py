@@ -104,6 +104,7 @@ MEANINGS = {
     "reads_by_index": "returns the elements at places that an index gives",
     "returns_values_and_indices": "returns values and their indices along a dim",
     "clamps": "limits elements to a range",
+    "has_limits_at": "numbers values by the limits between them, this operand",
     "returns_distinct_indices": "returns places or counts that it finds once",
     # indices and masks
     "indexes_along_dim": "takes a dim and an index along it",

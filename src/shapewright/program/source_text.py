@@ -346,6 +346,19 @@ def join_lines(written: str) -> str:
     return " ".join(re.sub(r"\n\s*\.", ".", written).split())
 
 
+def find_imports(text: SourceText) -> dict[str, str]:
+    """Return the modules that a file imports, by the names that it gives them.
+
+    Example: ``import numpy as np`` gives ``{"np": "numpy"}``.
+    """
+    return {
+        alias.asname or alias.name: alias.name
+        for node in text.nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+
+
 def find_defining(text: SourceText, name: str) -> list[ast.expr]:
     """Return the expressions assigned or passed to a name anywhere in its file."""
     known = text._index.defined

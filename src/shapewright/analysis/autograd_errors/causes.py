@@ -15,7 +15,7 @@ from shapewright.analysis.autograd_errors.custom_functions import (
 )
 from shapewright.analysis.autograd_errors.early_makers import (
     iter_data_with_gradient,
-    iter_early_makers,
+    list_early_makers,
 )
 from shapewright.analysis.autograd_errors.history import (
     History,
@@ -34,8 +34,8 @@ from shapewright.analysis.autograd_errors.names import (
     find_uncalled_reset,
     get_name_of_loss,
     is_before_loop,
-    iter_assigned_names,
     list_quoted,
+    name_where_made,
 )
 from shapewright.analysis.autograd_errors.shared_writes import (
     describe_shared_write,
@@ -208,7 +208,7 @@ def _describe_freed(
         explanation += f" {_quote(program, first)} freed"
     unreached = find_uncalled_reset(history, failing, carried) if again else None
     helper = find_uncut_helper(history, failing, carried) if carried else None
-    uncut: Related | None = None
+    uncut = None
     if helper is not None and kind == "carried":
         explanation += f": `{helper.name}` returns it as it is"
         uncut = Related(helper.span, f"`{helper.name}` does not cut the graph here")
@@ -254,19 +254,18 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         )
         explanation += " made before"
         kind = "step" if "step" in call else "written"
-        related = [*_list_early_makers(history, failing, write), saved, wrote]
+        related = [*list_early_makers(history, failing, write), saved, wrote]
     else:
         kind = "written"
         own = edge.user.index == edge.maker.index
         what = f"the output of `{edge.user.name}`" if own else name
         explanation = f"{call} {_format_line(write)} writes to {what}"
-        needs = "" if own else f" of `{edge.user.name}`"
-        needs = f", which the backward pass{needs} needs unchanged"
+        user = "" if own else f" of `{edge.user.name}`"
+        needs = f", which the backward pass{user} needs unchanged"
         related = [wrote, saved]
         through = describe_shared_write(history, edge, write, name + needs)
-        if through is None:
-            explanation += needs
-        else:
+        explanation += needs
+        if through is not None:
             explanation = f"{call} {_format_line(write)} {through}"
             writes = list_shared_writes(history, edge, write, failing)
             related = [*(_make_place(*place) for place in writes), saved]
@@ -274,18 +273,6 @@ def _explain_written(history: History, failing: Op, message: str) -> Cause | Non
         SAVED_TENSOR_WRITTEN, kind, explanation, failing, edge.fact, edge.maker,
         edge.user, write, list_quoted(name), tuple(_drop_repeated(related)),
     )  # fmt: skip
-
-
-def _list_early_makers(history: History, failing: Op, write: Op) -> list[Related]:
-    """Return the places where the next turn of a loop gets what has an older graph."""
-    return [
-        Related(
-            text.span(maker),
-            f"`{text.written(maker.targets[0])}` is made here, before the step, for the"
-            " next turn",
-        )
-        for text, maker, _ in iter_early_makers(history, failing, write)
-    ]
 
 
 # -- a loss without a graph -----------------------------------------------------------
@@ -386,7 +373,7 @@ def _explain_unused(history: History, op: Op, message: str) -> Cause | None:
         return None
     fact, loss = sources[at], sources[0]
     maker = history.find_maker(fact, op.index)
-    name, other = (_name_where_made(history, tensor, op) for tensor in (fact, loss))
+    name, other = (name_where_made(history, tensor, op) for tensor in (fact, loss))
     explanation = f"{other} is not computed from {name}"
     related: list[Related | None] = []
     if maker is not None and maker.inputs:
@@ -406,16 +393,6 @@ def _explain_unused(history: History, op: Op, message: str) -> Cause | None:
         GRAPH_CUT, "unused", explanation, op, fact, maker, op,
         names=list_quoted(name), related=tuple(_drop_repeated(related)),
     )  # fmt: skip
-
-
-def _name_where_made(history: History, fact: Fact, op: Op) -> str:
-    """Return the program's name for a tensor in a call, or where it was made."""
-    name = find_name_of(history, fact, op)
-    maker = history.find_maker(fact, op.index)
-    if name.startswith("`") or maker is None:
-        return name
-    assigned = next(iter_assigned_names(history, maker), "")
-    return f"`{assigned}`" if assigned else name
 
 
 def _count_losses(program: Program, op: Op) -> int:

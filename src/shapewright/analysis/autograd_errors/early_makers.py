@@ -87,3 +87,15 @@ def iter_data_with_gradient(
 
 FARTHEST = 24
 """Calls before a loop that are followed back."""
+
+
+def list_early_makers(history: History, failing: Op, write: Op) -> list[Related]:
+    """Return the places where the next turn of a loop gets what has an older graph."""
+    return [
+        Related(
+            text.span(maker),
+            f"`{text.written(maker.targets[0])}` is made here, before the step, for the"
+            " next turn",
+        )
+        for text, maker, _ in iter_early_makers(history, failing, write)
+    ]

@@ -259,3 +259,13 @@ def find_uncalled_reset(
 def list_quoted(name: str) -> tuple[str, ...]:
     """Return the expression in backquotes, if a name is one."""
     return (name.strip("`"),) if name.startswith("`") else ()
+
+
+def name_where_made(history: History, fact: Fact, op: Op) -> str:
+    """Return the program's name for a tensor in a call, or where it was made."""
+    name = find_name_of(history, fact, op)
+    maker = history.find_maker(fact, op.index)
+    if name.startswith("`") or maker is None:
+        return name
+    assigned = next(iter_assigned_names(history, maker), "")
+    return f"`{assigned}`" if assigned else name

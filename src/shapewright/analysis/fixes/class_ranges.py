@@ -31,6 +31,7 @@ from shapewright.analysis.refused_labels import (
 )
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import (
     WHOLE,
@@ -57,8 +58,7 @@ MOST_DRAWN = 100_000
 IDS = re.compile(r"^x$|id|token|word|input|index|indices|user|item|seq|text|data")
 """How what an embedding looks up is called."""
 DRAWS = ("randint", "integers")
-BUCKETS = {"bucketize": 1, "searchsorted": 0}
-"""Number values by the limits between them, which are this operand."""
+BUCKETS = values_of("has_limits_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,15 +320,14 @@ def _read_draw(text: SourceText, call: ast.Call) -> _DrawnLabels | None:
         low = 0
     elif second is None or isinstance(second, ast.Tuple | ast.List):
         low, high = 0, low  # `torch.randint(10, (64,))`
-    elif text.written(call.func) == "random.randint":
-        high = high + 1 if high is not None else None  # Python draws the last one, too
+    written = _write_constant(text, second)
+    if second is None or isinstance(second, ast.Tuple | ast.List):
+        written = _write_constant(text, first)
+    elif text.written(call.func) == "random.randint" and high is not None:
+        high, written = high + 1, ""  # Python draws the last one, too
     if low is None or high is None or high <= low:
         return None
-    limit = second if second is not None else first
-    is_tuple = isinstance(second, ast.Tuple | ast.List)
-    return _DrawnLabels(
-        text, call, low, high, _write_constant(text, first if is_tuple else limit)
-    )
+    return _DrawnLabels(text, call, low, high, written)
 
 
 def _write_constant(text: SourceText, node: ast.expr | None) -> str:

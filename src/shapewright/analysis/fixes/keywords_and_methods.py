@@ -19,7 +19,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_imports, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_last_name, get_shape_owner
 from shapewright.record.ops import Fact
@@ -179,22 +179,10 @@ def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             )
             gone = text.at(cut)
             kept = text.at(inner)
-            if kept in _collect_modules(text) or len(kept) > 60:
+            if kept in find_imports(text) or len(kept) > 60:
                 continue
             message = f"`{kept}` without `{gone}`"
             yield Fix("fits", message, (Edit(cut, ""),))
-
-
-def _collect_modules(text: SourceText) -> set[str]:
-    """Return the names of modules that a file imports, whose functions are no methods
-    of a tensor.
-    """
-    return {
-        alias.asname or alias.name
-        for node in text.nodes
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
 
 
 SHAPING = operators_with("may_be_superfluous")

@@ -13,15 +13,14 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import DRAWN_INDEX, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.record.data_values import DataValues
 from shapewright.record.ops import Fact, Op
 
 DRAWS = frozenset({"randint", "random_"})
 CHOICE = "multinomial"
 """Draws numbers of columns."""
-BUCKETS = {"bucketize": 1, "searchsorted": 0}
-"""Number values by the limits between them, which are this operand."""
+BUCKETS = values_of("has_limits_at")
 PASSING = operators_with("joins_tensors", "rounds", "repeats_whole") | {"clone"}
 """Calls whose result has no other values than their inputs."""
 PLACED = operators_with("indexes_along_dim")

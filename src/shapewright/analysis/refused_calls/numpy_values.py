@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.dtype_edits import CASTS
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix
-from shapewright.program.source_text import SourceText, get_receiver, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_imports,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_called_name,
@@ -161,11 +166,8 @@ def _explain_array(
 
 def _get_numpy_name(text: SourceText) -> str:
     """Return how a file names NumPy; empty where it does not import it."""
-    for node in text.nodes:
-        for alias in node.names if isinstance(node, ast.Import) else ():
-            if alias.name == "numpy":
-                return alias.asname or alias.name
-    return ""
+    imports = find_imports(text)
+    return next((name for name, module in imports.items() if module == "numpy"), "")
 
 
 # -- dtypes of NumPy for a tensor ------------------------------------------------------

@@ -116,17 +116,17 @@ def _is_stepping(text: SourceText, function: ast.FunctionDef) -> bool:
     """Return whether a function steps an optimizer, or is called where one is stepped:
     in a function or a loop that steps.
     """
-    if _has_step(function):
+    if _has_backward(function):
         return True
     for node in text.nodes:
         if isinstance(node, ast.Call) and get_last_name(node.func) == function.name:
             outer = text.around(node, ast.For, ast.While, ast.FunctionDef)
-            if outer is not None and outer is not function and _has_step(outer):
+            if outer is not None and outer is not function and _has_backward(outer):
                 return True
     return False
 
 
-def _has_step(scope: ast.AST) -> bool:
+def _has_backward(scope: ast.AST) -> bool:
     """Return whether a loop or a function has a backward pass."""
     return any(
         isinstance(node, ast.Call) and get_called_name(node) == "backward"

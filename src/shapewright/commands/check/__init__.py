@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fix_trials import ALL_TRIES
 from shapewright.commands.check.fixes import Place, Trying, get_place, list_failures
 from shapewright.commands.check.session import Session
 from shapewright.commands.trace import (
@@ -26,7 +25,6 @@ from shapewright.commands.trace import (
 from shapewright.record.trace import Trace
 
 __all__ = [
-    "ALL_TRIES",
     "Place",
     "Session",
     "Trying",

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 
 from shapewright.analysis.hazards import find_hazards
 from shapewright.analysis.program_run import Program
@@ -18,7 +17,7 @@ from shapewright.commands.check.new_findings import Reported
 from shapewright.commands.check.original_lines import OriginalLines
 from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
 from shapewright.findings.codes import RESULT_DROPPED
-from shapewright.findings.finding import Finding, Fix
+from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span, apply_edits
 
 SEEN = "seen in a run with the first fix of each error"
@@ -45,12 +44,32 @@ def list_warnings_behind(
         if finding.code != RESULT_DROPPED or span.line not in failed:
             new.append(finding)  # nobody reads what is refused
     before = Counter(finding.code for finding in warnings)
-    edit = partial(_edit_mended, program, overlay)
-    mended = mend_warnings(replace(trials, edit=edit), new, before)
+    mended = mend_warnings(replace(trials, texts=overlay), new, before)
     moved = (lines.move(finding) for finding in mended)
     return [
         replace(finding, lines=(*finding.lines, SEEN)) for finding in moved if finding
     ]
+
+
+def is_known_of_trials(
+    errors: Sequence[Reported],
+    overlay: Overlay,
+    known: Sequence[Finding],
+    ignored: Collection[str],
+) -> bool:
+    """Return whether a trial has run with all these texts, came to its end, and has no
+    warning of a kind that is not told.
+    """
+    counts = Counter(finding.code for finding in known)
+    for mend in (mend for reported in errors for mend in reported.mends[:1]):
+        run = mend.tried
+        if mend.texts == overlay and run.complete and not run.failures:
+            codes = Counter(code for *_, code in (*run.warnings, *run.notes))
+            return all(
+                code in ignored or count <= counts[code]
+                for code, count in codes.items()
+            )
+    return False
 
 
 def mend_errors(
@@ -80,15 +99,3 @@ def mend_errors(
         except AssertionError:  # they overlap
             return None
     return overlay
-
-
-def _edit_mended(program: Program, overlay: Overlay, fix: Fix) -> dict[str, str] | None:
-    """Return the texts without the errors, with a fix of a warning applied to them."""
-    changed = dict(overlay)
-    for file in {edit.span.file for edit in fix.edits}:
-        text = program.text(file)
-        if text is None:
-            return None
-        edits = [(edit.span, edit.text) for edit in fix.edits if edit.span.file == file]
-        changed[os.path.abspath(file)] = apply_edits(text.text, edits)
-    return changed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from shapewright.commands.check.fixes import (
     get_output,
     is_at,
     list_failures,
+    write_fix,
 )
 from shapewright.commands.check.new_findings import Reported
 from shapewright.commands.check.tried_fixes import (
@@ -37,8 +37,7 @@ from shapewright.commands.check.tried_fixes import (
     is_output_sure,
     rank_repair,
 )
-from shapewright.findings.finding import Fix
-from shapewright.program.spans import Span, apply_edits
+from shapewright.program.spans import Span
 
 SHOWN = 3
 """Fixes that are shown of one finding."""
@@ -57,6 +56,15 @@ LEAST_CALLS = 3_000
 """Calls that the tries of a small program may make all the same, for each error."""
 
 
+CALLS_OF_ERROR = 60_000
+"""Calls that the tries of an error of a script may make; of so many errors, at most."""
+MOST_ERRORS = 3
+FEWEST_TRIES = 6
+VERY_LONG = 10.0
+"""Seconds of a run of which only the likeliest repairs are tried, and that is not made
+once more for its warnings.
+"""
+TRIES_OF_VERY_LONG = 3
 MOST_SECONDS = 8.0
 """Time for the tries of one finding; what is left untried is counted in the report."""
 ALL_SECONDS = 40.0
@@ -94,8 +102,21 @@ class FixTrials:
     tried: int = 0  # how many there were
     seconds: float = 0.0  # that they took
     crowded: set[tuple[str, int]] = field(default_factory=set)
+    is_long: bool = False  # a run takes too long to be made for its warnings alone
 
-    def tries(
+    def limit_tries(self, seconds: float) -> None:
+        """Limit the tries of a script by what its first run took: so many calls, and so
+        many seconds.
+        """
+        errors = len({place[:2] for place in list_failures(self.program)})
+        most = CALLS_OF_ERROR * max(1, min(errors, MOST_ERRORS))
+        calls = max(1, len(self.program.trace.ops))
+        self.left = max(FEWEST_TRIES, min(ALL_TRIES, most // calls))
+        self.is_long = seconds > VERY_LONG
+        if self.is_long:
+            self.left = min(self.left, max(1, errors) * TRIES_OF_VERY_LONG)
+
+    def try_fixes(
         self,
         program: Program,
         reported: Reported,
@@ -112,7 +133,9 @@ class FixTrials:
         doubtful = any(option.kind == "flattened" for option in options)
         sure = is_output_sure(program) and not doubtful
         wanted = get_output(program) if sure else None
-        pairs = [(option, self.edited(program, option.fix)) for option in options]
+        pairs = [
+            (option, write_fix(program, option.fix, self.texts)) for option in options
+        ]
         known = [(option, texts) for option, texts in pairs if texts is not None]
         start, enough, began = 0, False, self.seconds
         share = max(LEAST_SHARE, self.left // errors)
@@ -202,18 +225,6 @@ class FixTrials:
         """
         several = reported.place[:2] in self.crowded or reported.is_of_objects
         return NOWHERE if several else reported.place
-
-    def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
-        """Return the texts with a fix applied on top of the repairs so far, or None."""
-        changed = dict(self.texts)
-        for file in {edit.span.file for edit in fix.edits}:
-            path = os.path.abspath(file)
-            text = program.text(file)
-            if text is None or (path in changed and changed[path] != text.text):
-                return None
-            edits = [(e.span, e.text) for e in fix.edits if e.span.file == file]
-            changed[path] = apply_edits(text.text, edits)
-        return changed
 
     def is_deferred(
         self, program: Program, fresh: list[Reported], dependent: Collection[Span]

@@ -167,6 +167,20 @@ def list_failures(program: Program) -> tuple[Place, ...]:
     return tuple(places)
 
 
+def write_fix(program: Program, fix: Fix, texts: Overlay) -> dict[str, str] | None:
+    """Return the texts with a fix of a program applied on top of others; None where
+    these say something else than the program that was read.
+    """
+    changed = dict(texts)
+    for file in {edit.span.file for edit in fix.edits}:
+        path, text = os.path.abspath(file), program.text(file)
+        if text is None or changed.get(path, text.text) != text.text:
+            return None
+        edits = [(edit.span, edit.text) for edit in fix.edits if edit.span.file == file]
+        changed[path] = apply_edits(text.text, edits)
+    return changed
+
+
 def list_error_types(program: Program) -> tuple[tuple[Place, str], ...]:
     """Return the places of failed calls, each with the type of its first error."""
     types: dict[Place, str] = {}

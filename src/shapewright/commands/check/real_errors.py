@@ -227,7 +227,7 @@ def _build_finding(met: _Met) -> Finding:
     finding = explain_failure(program, failure)
     session = Session(program, attempt=partial(_try_texts, met))
     reported = Reported(finding, place_of_failure(program, failure))
-    session.tries(program, reported, _find_likely_fixes(met))
+    session.try_fixes(program, reported, _find_likely_fixes(met))
     finding = session.shown(reported)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
     return replace(
@@ -377,7 +377,7 @@ def _explain_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | Non
     session = Session(program, attempt=partial(_try_loads, place, load))
     reported = Reported(finding, (span.file, span.line, LOAD))
     fixes = state_dicts.suggest_fixes(program, span, load.refused)
-    session.tries(program, reported, list(iter_options("load", 1.0, fixes)))
+    session.try_fixes(program, reported, list(iter_options("load", 1.0, fixes)))
     return replace(session.shown(reported), torch_message=""), trace
 
 

@@ -18,6 +18,7 @@ from shapewright.analysis.hazards import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check.behind_errors import (
+    is_known_of_trials,
     list_warnings_behind,
     mend_errors,
 )
@@ -30,6 +31,7 @@ from shapewright.commands.check.fixes import (
     Overlay,
     is_at,
     list_failures,
+    write_fix,
 )
 from shapewright.commands.check.new_findings import NewFindings, Reported
 from shapewright.commands.check.original_lines import OriginalLines
@@ -45,7 +47,7 @@ from shapewright.findings.codes import (
     OUTER_BROADCAST,
 )
 from shapewright.findings.finding import Finding, Fix
-from shapewright.program.spans import Span, apply_edits
+from shapewright.program.spans import Span
 from shapewright.record.report import Report
 
 ROUNDS = 4
@@ -66,7 +68,6 @@ class Session(FixTrials):
     first: bool = False
     ignored: Collection[str] = ()
     strict: bool = False
-    is_long: bool = False  # a run takes too long to be made for its warnings alone
     places: dict[Span | None, float] = field(default_factory=dict)  # as first told
 
     def report(self) -> Report:
@@ -103,7 +104,6 @@ class Session(FixTrials):
                 warnings += find_mistakes(self.program, story, self.ignored)
             trials = WarningTrials(
                 self.program,
-                self.edit_original,
                 self.attempt,
                 self.room(),
                 self.ignored,
@@ -135,8 +135,13 @@ class Session(FixTrials):
         if self.again is None or not self.told or self.is_long:
             return []
         overlay = mend_errors(self.program, self.told, self.texts)
-        program = self.again(overlay) if overlay else None
-        if program is None or overlay is None or not program.trace.complete:
+        if not overlay or (
+            not self.strict
+            and is_known_of_trials(self.told, overlay, known, self.ignored)
+        ):
+            return []
+        program = self.again(overlay)
+        if program is None or not program.trace.complete:
             return []
         bare = {reported.place[:2] for reported in self.told if not reported.mends}
         if not {place[:2] for place in list_failures(program)} <= bare:
@@ -159,21 +164,8 @@ class Session(FixTrials):
             if options and not reported.deferred:
                 met = {entry.place[:2] for entry in (*self.told, *run.fresh[:-1])}
                 waiting = {p[:2] for p in list_failures(program)} - met
-                self.tries(program, reported, options, max(1, len(waiting)))
+                self.try_fixes(program, reported, options, max(1, len(waiting)))
         return run.fresh
-
-    def edit_original(self, fix: Fix) -> dict[str, str] | None:
-        """Return the texts of the program with a single fix applied."""
-        edits: dict[str, list[tuple[Span, str]]] = {}
-        for edit in fix.edits:
-            edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
-        changed = {}
-        for file, replacements in edits.items():
-            text = self.program.text(file)
-            if text is None or len({place for place, _ in replacements}) < len(edits):
-                return None
-            changed[os.path.abspath(file)] = apply_edits(text.text, replacements)
-        return changed
 
     def mended(self, program: Program, fresh: list[Reported]) -> Program | None:
         """Run the program again with the best fix of the error that ended it."""
@@ -194,7 +186,7 @@ class Session(FixTrials):
             ended = [reported for reported in likely if reported.mends]
         if not ended:
             return None
-        overlay = self.edited(program, ended[0].mends[0].fix)
+        overlay = write_fix(program, ended[0].mends[0].fix, self.texts)
         if overlay is None:
             return None
         self.texts = overlay
@@ -237,10 +229,9 @@ class Session(FixTrials):
         if len(self.told) != 1 or len(fresh) != 1 or not fresh[0].mends:
             return False
         best = fresh[0].mends[0]
-        overlay = self.edited(self.program, best.fix) if best.tried.is_clean else None
-        if overlay is None or self.again is None:
+        if not best.tried.is_clean or self.again is None:
             return False
-        self.texts, fresh[0].carried = overlay, True
+        self.texts, fresh[0].carried = dict(best.texts), True
         return True
 
     def behind(self, program: Program, fresh: list[Reported]) -> Program | None:

@@ -5,13 +5,19 @@ no more, and nothing else that it had not before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from shapewright.analysis.fixes.warnings.warning_edits import suggest_edits
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Overlay, Place, Tried, list_failures
+from shapewright.commands.check.fixes import (
+    Overlay,
+    Place,
+    Tried,
+    list_failures,
+    write_fix,
+)
 from shapewright.findings.codes import CODES, SCHEDULER_TOO_LONG
 from shapewright.findings.finding import Finding, Fix
 
@@ -25,17 +31,17 @@ SHOWN = 2
 
 @dataclass(frozen=True, slots=True)
 class WarningTrials:
-    """What is needed to try edits: the program, its texts with a fix, runs with other
-    texts, how many more of these there may be, and the codes that are switched off or,
-    with `strict`, on.
+    """What is needed to try edits: the program, runs with other texts, how many more of
+    these there may be, the codes that are switched off or, with `strict`, on, and the
+    texts that the program itself runs with.
     """
 
     program: Program
-    edit: Callable[[Fix], Mapping[str, str] | None]
     attempt: Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]] | None
     room: int = 0
     ignored: Collection[str] = ()
     strict: bool = False
+    texts: Overlay = field(default_factory=dict)
 
 
 def mend_warnings(
@@ -76,7 +82,7 @@ def _try_edits(
 ) -> list[Fix]:
     """Return the edits with which a run has a warning no more."""
     assert trials.attempt is not None
-    pairs = [(fix, trials.edit(fix)) for fix in options]
+    pairs = [(fix, write_fix(trials.program, fix, trials.texts)) for fix in options]
     known = [(fix, texts) for fix, texts in pairs if texts is not None]
     known = known[: max(LEAST_TRIES, trials.room)]
     runs = trials.attempt(

@@ -21,6 +21,7 @@ FACTS = {
     "reads_sign": "mean std",
     "sorts_elements": "sort argsort topk",
     "returns_indices": "argmax argmin",
+    "has_limits_at": {"bucketize": 1, "searchsorted": 0},
     "returns_values_and_indices": "max min median mode",
     "ranks_along": {"argmax": 1, "argsort": 1, "max": 1, "sort": 1, "topk": 2},
     "returns_distinct_indices": "topk sort argsort bincount",

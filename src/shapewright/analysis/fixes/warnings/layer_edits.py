@@ -1,5 +1,5 @@
-"""Edits that build a layer anew where an attribute of it is set, or with other
-settings.
+"""Edits that build a layer or a parameter anew: where an attribute of it is set, with
+other settings, or on the device that it is moved to.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.layer_kinds import get_nn_name
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.fixes.warnings.setting_edits import suggest_early_setting
+from shapewright.analysis.hazards.moved_parameters import get_parameter
 from shapewright.analysis.hazards.norm_settings import (
     find_positional_eps,
     get_other_weight,
@@ -206,3 +207,20 @@ def suggest_named_momentum(
         new = get_other_weight(number) if number > 0.5 else f"{number:g}"
         edit = Edit(text.span(value), f"momentum={new}")
         yield Fix("fits", f"`momentum={new}`", (edit,))
+
+
+def suggest_move_inside(text: SourceText, move: ast.Call) -> Iterator[Fix]:
+    """Suggest `nn.Parameter(x.to(device))` for `nn.Parameter(x).to(device)`."""
+    own = get_parameter(move)
+    words = [word.value for word in own.keywords if word.arg == "data"] if own else []
+    values = [*(own.args[:1] if own is not None else ()), *words]
+    if own is None or len(values) != 1:
+        return
+    inside = text.written(values[0])
+    tail = text.written(move)[len(text.written(own)) :].strip()
+    if not isinstance(values[0], ast.Call | ast.Name | ast.Attribute):
+        inside = f"({inside})"
+    start = text.written(own).index(text.written(values[0]))
+    rest = text.written(own)[start + len(text.written(values[0])) :]
+    new = f"{text.written(own)[:start]}{inside}{tail}{rest}"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(move), new),))

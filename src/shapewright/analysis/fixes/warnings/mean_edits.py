@@ -12,7 +12,7 @@ from shapewright.analysis.hazards.first_samples import iter_first_samples
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.curved_values import CurvedValue, iter_curved_values
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_imports, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
@@ -82,12 +82,7 @@ def _write_curve(
             return f"{module}.{curved.kind}({mean})"
     if not is_number:
         return f"torch.{curved.kind}({mean})"
-    imported = {
-        alias.asname or alias.name
-        for node in text.nodes
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
+    imported = find_imports(text)
     for module in ("math", "np", "numpy"):
         if module in imported:
             return f"{module}.{curved.kind}({mean})"

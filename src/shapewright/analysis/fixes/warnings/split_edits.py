@@ -16,6 +16,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
+    find_imports,
     get_receiver,
     join_lines,
 )
@@ -40,9 +41,9 @@ def suggest_shuffled_data(
     kinds = {_get_kind(text, name) for name in names} - {""}
     first = text.statement_of(cuts[0])
     if kinds in ({"list"}, {"array"}) and len(names) == 1:
-        imported = _list_imported(text)
+        imported = find_imports(text)
         is_array = kinds == {"array"} or "random" not in imported
-        if is_array and "np" in _list_names(text):
+        if is_array and "np" in imported:
             new = f"np.random.shuffle({names[0]})"
         else:
             new = f"random.shuffle({names[0]})"
@@ -100,27 +101,6 @@ def _get_kind(text: SourceText, name: str) -> str:
         if TENSORS & {get_called_name(part) for part in ast.walk(value)}:
             return "tensor"
     return ""
-
-
-def _list_imported(text: SourceText) -> set[str]:
-    """Return the modules that a program imports by their own names."""
-    return {
-        alias.name
-        for node in text.nodes
-        if isinstance(node, ast.Import)
-        for alias in node.names
-        if alias.asname is None
-    }
-
-
-def _list_names(text: SourceText) -> set[str]:
-    """Return the names that a program gives to the modules that it imports."""
-    return {
-        alias.asname or alias.name
-        for node in text.nodes
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
 
 
 def _add_import(text: SourceText, module: str) -> Edit:

@@ -14,7 +14,8 @@ from shapewright.analysis.fixes.keywords_and_methods import (
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
-from shapewright.analysis.hazards.moved_parameters import get_move, get_parameter
+from shapewright.analysis.fixes.warnings.layer_edits import suggest_move_inside
+from shapewright.analysis.hazards.moved_parameters import get_move
 from shapewright.analysis.hazards.recurrent_steps import get_pair_read_last
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -156,7 +157,7 @@ def suggest_parameter(
         return
     move = get_move(value)
     if move is not None:
-        yield from _suggest_move_inside(text, move)
+        yield from suggest_move_inside(text, move)
         return
     if get_called_name(value) == "Variable" and isinstance(value, ast.Call):
         value = value.args[0]
@@ -165,23 +166,6 @@ def suggest_parameter(
     new = f"{name}({text.written(value)})"
     span = text.span(getattr(statement, "value", value))
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
-
-
-def _suggest_move_inside(text: SourceText, move: ast.Call) -> Iterator[Fix]:
-    """Suggest `nn.Parameter(x.to(device))` for `nn.Parameter(x).to(device)`."""
-    own = get_parameter(move)
-    words = [word.value for word in own.keywords if word.arg == "data"] if own else []
-    values = [*(own.args[:1] if own is not None else ()), *words]
-    if own is None or len(values) != 1:
-        return
-    inside = text.written(values[0])
-    tail = text.written(move)[len(text.written(own)) :].strip()
-    if not isinstance(values[0], ast.Call | ast.Name | ast.Attribute):
-        inside = f"({inside})"
-    start = text.written(own).index(text.written(values[0]))
-    rest = text.written(own)[start + len(text.written(values[0])) :]
-    new = f"{text.written(own)[:start]}{inside}{tail}{rest}"
-    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(move), new),))
 
 
 def _suggest_holder(text: SourceText, statement: ast.Assign) -> Iterator[Fix]:

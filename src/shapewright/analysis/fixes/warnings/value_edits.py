@@ -18,6 +18,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
+    find_imports,
     get_receiver,
     join_lines,
 )
@@ -192,10 +193,7 @@ def suggest_whole_labels(
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and text.line_of(part) == words and part.args:
             source = part
-    has_numpy = any(
-        isinstance(n, ast.Import) and any(a.asname == "np" for a in n.names)
-        for n in text.nodes
-    )
+    has_numpy = find_imports(text).get("np") == "numpy"
     if isinstance(source, ast.Call) and has_numpy and isinstance(node, ast.expr):
         new = f"torch.from_numpy(np.array({text.written(source.args[0])})).long()"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
