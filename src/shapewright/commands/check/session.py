@@ -68,7 +68,7 @@ class Session(FixTrials):
     first: bool = False
     ignored: Collection[str] = ()
     strict: bool = False
-    places: dict[Span | None, float] = field(default_factory=dict)  # as first told
+    places: dict[Span | None, int] = field(default_factory=dict)  # as first told
 
     def report(self) -> Report:
         """Return all independent findings, including those behind an error that ends
