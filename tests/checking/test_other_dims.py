@@ -77,6 +77,24 @@ F.cross_entropy(scores, target.reshape(-1)).backward()
 """,
         "`scores.reshape(-1, scores.size(-1))`",
     ),
+    "frames in the place of colours, before a layer of another size": (
+        """\
+class Clips(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv3d(3, 4, 3, padding=1), nn.MaxPool3d(2))
+        self.second = nn.Sequential(nn.Conv3d(4, 8, 3, padding=1), nn.MaxPool3d(2))
+        self.head = nn.Linear(8 * 2 * 2, 5)
+
+    def forward(self, x):
+        x = self.second(self.first(x))
+        return self.head(x.flatten(1))
+
+
+Clips()(torch.rand(6, 8, 3, 8, 8)).sum().backward()
+""",
+        "`x.transpose(1, 2)`",
+    ),
     "a weight with its rows as columns": (
         """\
 down = nn.Parameter(torch.randn(20, 6))

@@ -34,6 +34,7 @@ from shapewright.commands.check.tried_fixes import (
     drop_last_resorts,
     is_enough,
     is_helpful,
+    is_of_order,
     is_output_sure,
     rank_repair,
 )
@@ -130,6 +131,7 @@ class FixTrials:
             return
         self.longest = max(self.longest, len(program.trace.ops))
         before = list_failures(program)
+        code = reported.finding.code
         doubtful = any(option.kind == "flattened" for option in options)
         sure = is_output_sure(program) and not doubtful
         wanted = get_output(program) if sure else None
@@ -151,9 +153,11 @@ class FixTrials:
                 self.try_part(program, reported, part, before)
             short = len(known[start:]) > 0 and bool(some)
             shared = count_shared_warnings(reported.mends)
-            reported.mends.sort(key=lambda m: rank_repair(m, before, wanted, shared))
+            reported.mends.sort(
+                key=lambda m: rank_repair(m, before, wanted, shared, code)
+            )
             enough = bool(reported.mends) and is_enough(
-                reported.mends[0], before, wanted, turn, shared
+                reported.mends[0], before, wanted, turn, shared, code
             )
             if enough and reported.mends[0].loses_samples:
                 enough = not HazardContext(program).keeps_samples
@@ -169,14 +173,14 @@ class FixTrials:
             reported.mends = [m for m in reported.mends if not m.loses_samples]
         shared = count_shared_warnings(reported.mends)
         ranks = [
-            rank_repair(m, before, wanted, shared)[:GROUNDS] for m in reported.mends
+            rank_repair(m, before, wanted, shared, code)[:GROUNDS]
+            for m in reported.mends
         ]
         reported.mends = [
             mend
             for mend, option in zip(reported.mends, ranks, strict=True)
             if option == ranks[0]
         ]
-        code = reported.finding.code
         reported.mends = choose_meant(program, reported.mends, code)[:SHOWN]
 
     def try_part(
@@ -199,8 +203,9 @@ class FixTrials:
         failed = reported.outline_failed(program)
         for (option, texts), run in zip(part, runs, strict=True):
             least = 0 if option.kind in UNCOUNTED else layers
+            uncovers = is_of_order(option, reported.finding.code)
             if not is_helpful(
-                run, reported.place, before, program, self.crowded, least
+                run, reported.place, before, program, self.crowded, least, uncovers
             ):
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"

@@ -77,6 +77,7 @@ def is_enough(
     wanted: tuple[tuple[int, ...], ...] | None,
     turn: int,
     shared: int = 0,
+    code: str = "",
 ) -> bool:
     """Return whether, after some rounds of trials, no better repair needs to be
     searched for.
@@ -86,6 +87,8 @@ def is_enough(
         mend.option.kind in DECIDED and turn > 0
     )  # what is warned of then was behind the error
     is_worse = _count_warnings(tried) > shared and not is_decided
+    if is_of_order(mend.option, code) and tried.complete and turn > 0:
+        return True  # a number that fits as well is dropped for it
     if not _is_clean(mend, before) or is_worse:
         return False
     if wanted is not None and _has_other_output(mend, wanted):
@@ -138,9 +141,12 @@ def is_helpful(
     run: Program,
     crowded: Crowded = (),
     layers: int = 0,
+    uncovers: bool = False,
 ) -> bool:
     """Return whether the error is gone, no other error has taken its place, and as many
     layers run.
+
+    A fix that `uncovers` may bring another error to light if it mends more than that.
     """
     left = [place for place in before if not is_at(place, gone, crowded)]
     if any(is_at(place, gone, crowded) for place in tried.failures):
@@ -153,7 +159,8 @@ def is_helpful(
     if _is_of_earlier_error(tried, gone, run):
         return False
     if run.trace.complete:
-        return tried.complete and not new
+        mends_more = uncovers and len({*tried.failures}) < len({*before})
+        return tried.complete and (not new or mends_more)
     ends_alike = bool(left) and before[-1] in left and before[-1] in tried.failures
     if (tried.ops >= len(run.trace.ops) or ends_alike) and not new and left:
         return True  # it comes as far, to the error that ended the run before
@@ -192,7 +199,7 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
         alone = [mend for mend in mends if mend.option.kind == kind]
         if alone:
             return alone
-    if code in OF_ORDER and any(mend.option.kind == "order" for mend in mends):
+    if any(is_of_order(mend.option, code) for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in SIZED]
     if any(mend.option.kind == "any-batch" for mend in mends):
         mends = [mend for mend in mends if mend.option.kind != "last-batch"]
@@ -304,6 +311,13 @@ transpose that mixes maps and anchors, one column of an action for all, the
 flag with which a model was saved."""
 
 
+def is_of_order(option: FixOption, code: str) -> bool:
+    """Return whether a fix puts the dims into the order that a layer's size asks for:
+    what fails behind it then was never reached in that order.
+    """
+    return code in OF_ORDER and option.kind == "order"
+
+
 def drop_last_resorts(mends: Sequence[Mend]) -> list[Mend]:
     """Return the repairs without batches of one, where another lets the program run."""
     others = [mend for mend in mends if mend.option.kind != "single"]
@@ -338,6 +352,7 @@ def rank_repair(
     before: tuple[Place, ...],
     wanted: tuple[tuple[int, ...], ...] | None,
     shared: int = 0,
+    code: str = "",
 ) -> tuple[float, ...]:
     """Return a sort key: repairs that let the program end come first, then those with
     the right output.
@@ -346,6 +361,7 @@ def rank_repair(
     """
     tried = mend.tried
     new = [place for place in tried.failures if place not in before]
+    new = [] if is_of_order(mend.option, code) else new
     differs = wanted is not None and _has_other_output(mend, wanted)
     return (
         not tried.complete,
