@@ -97,3 +97,53 @@ for scene in DataLoader(Scenes(), batch_size=4):
     (finding,) = rehearsed(tmp_path, text).findings
     assert finding.code == "items-do-not-stack"
     assert not any("batch_size" in fix.message for fix in finding.fixes)
+
+
+WAVES = """\
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Waves(Dataset):
+        def __len__(self):
+            return 32
+
+        def __getitem__(self, index):
+            wave = torch.rand(40)
+            for turn in range(40):
+                wave = wave + 0.01 * torch.rand(40)
+            {last}
+            return wave
+
+
+    for waves in DataLoader(Waves(), batch_size=32):
+        print(waves.mean(dim=1))
+"""
+"""A data set that makes eighty calls for an item: those of the first are recorded."""
+
+
+def test_the_calls_of_many_alike_items_are_recorded_of_the_first(
+    tmp_path: Path,
+) -> None:
+    report = rehearsed(tmp_path, WAVES.format(last="wave = wave - wave.mean()"))
+    assert report.complete and not report.findings
+    added = [op for op in report.trace.ops if op.span and op.span.line == 12]
+    assert 300 < len(added) < 600  # of 32 * 81
+
+
+def test_an_error_of_a_late_item_is_told_at_its_line(tmp_path: Path) -> None:
+    last = "wave = wave + torch.zeros(40 if index < 20 else 41)"
+    report = rehearsed(tmp_path, WAVES.format(last=last))
+    (error,) = report.findings
+    assert error.severity == "error" and error.span is not None
+    assert error.span.line == 13
+    assert "(40,)" in error.message
+    assert "(41,)" in error.message
+
+
+def test_a_late_item_of_another_length_is_told(tmp_path: Path) -> None:
+    last = "wave = wave[: 40 if index < 20 else 39]"
+    report = rehearsed(tmp_path, WAVES.format(last=last))
+    first = report.findings[0]
+    assert first.code == "items-do-not-stack"
+    assert "items [0] and [20]" in first.message

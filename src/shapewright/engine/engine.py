@@ -114,6 +114,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.watch = options.watch
         self.comparisons = options.comparisons  # of sizes, if these are tracked
         self.recording = options.recording
+        self.passing = False  # the program runs on, and its calls are not recorded
         self.counts_flops = options.flops
         self.holding = options.holding
         self.plans: dict[Any, Plan] = {}
@@ -318,6 +319,16 @@ class Engine(SeenTensors, TorchFunctionMode):
             yield
         finally:
             self.recording = before
+
+    @contextmanager
+    def pass_calls(self) -> Iterator[None]:
+        """Answer the program's calls in the block without recording them."""
+        with self.suspend_recording():
+            self.passing = True
+            try:
+                yield
+            finally:
+                self.passing = False
 
     @contextmanager
     def undo_records(self) -> Iterator[None]:

@@ -142,6 +142,8 @@ def record_results(
             info.unsure = notes[0]
     if kind == NEW and name in plan_tables.VIEWS:
         kind = COPY
+    if not engine.recording:
+        return result
     metas = tuple(info.meta for info in outs)
     answer = Answer(
         func,

@@ -65,7 +65,7 @@ def answer_claim(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
     device = info.meta.device
     if name == "device":
         # A backward pass compares what it recomputes with what it saved below us.
-        inside = engine.graph and not engine.recording
+        inside = engine.graph and not (engine.recording or engine.passing)
         return engine.blank_of(args[0]).device if inside else torch.device(device)
     if name == "requires_grad":
         return info.meta.requires_grad
@@ -75,7 +75,7 @@ def answer_claim(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
         if engine.graph:
             return func(engine.blank_of(args[0]))
         return None if info.grad_fn is None else _GradFn(info.grad_fn)
-    if name == "is_meta" and not engine.recording:
+    if name == "is_meta" and not (engine.recording or engine.passing):
         return info.kind == BLANK  # initialisers skip what has no data
     if name == "get_device":
         return int(device.partition(":")[2] or 0) if device != "cpu" else -1

@@ -19,7 +19,12 @@ from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replace_attribute
 from shapewright.program.spans import is_installed
 from shapewright.record.report import LastBatch
-from shapewright.runtime.loops.items import check_items, note_lists, read_items
+from shapewright.runtime.loops.items import (
+    check_items,
+    note_lists,
+    read_each,
+    read_items,
+)
 from shapewright.runtime.loops.iterables import LoaderPass, iter_items
 from shapewright.runtime.loops.loop_calls import iter_turns
 from shapewright.runtime.training.data_sets import watch_data_sets
@@ -176,7 +181,7 @@ class _Batches(LoaderPass):
         many = getattr(self.dataset, "__getitems__", None)
         if many is not None:
             return many(picks)
-        return [self.dataset[pick] for pick in picks]
+        return read_each(self.stage.engine, self.dataset, picks)
 
     def of_items(self) -> Any:
         """Return the next batch, for a data set without indices."""

@@ -1,6 +1,7 @@
 """Items of a batch: how they are read, and whether they stack.
 
-Of a `TensorDataset` one item stands for all where no value is known.
+Of a `TensorDataset` one item stands for all where no value is known. Of a data set
+that makes many calls for an item, those of the first items are recorded.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 FEWEST = 16
 """Items of a batch from which on one is read for all."""
+
+
+RECORDED_CALLS = 300
+"""Calls of the items of a batch from which on no further item's are recorded."""
 
 
 def read_items(engine: Engine, dataset: Any, picks: list[Any]) -> list[Any] | None:
@@ -50,6 +55,41 @@ def _read_column(engine: Engine, tensor: torch.Tensor, picks: list[int]) -> list
     if type(tensor) is not torch.Tensor or engine.info(tensor).storage.known:
         return [tensor[pick] for pick in picks]
     return [tensor[picks[0]]] * len(picks)
+
+
+def read_each(engine: Engine, dataset: Any, picks: list[Any]) -> list[Any]:
+    """Return the items at some indices, read one by one. The calls for the last of many
+    are not recorded: a hundred for each item would be most of a run's.
+    """
+    items: list[Any] = []
+    began = len(engine.events)
+    for pick in picks:
+        if len(engine.events) - began < RECORDED_CALLS:
+            items.append(dataset[pick])
+        else:
+            items.append(_read_unrecorded(engine, dataset, pick))
+    return items
+
+
+def _read_unrecorded(engine: Engine, dataset: Any, pick: Any) -> Any:
+    """Return an item; it is read again, with its calls recorded, if one of them fails."""
+    began, failures = len(engine.events), engine.failures
+    failed = len(failures or ())
+    error: Exception | None = None
+    try:
+        with engine.pass_calls():
+            item = dataset[pick]
+        if len(engine.events) == began:
+            return item
+    except Exception as raised:  # of the program
+        error = raised
+    del engine.events[began:]
+    if failures:
+        del failures[failed:]
+    item = dataset[pick]
+    if error is not None:
+        engine.raise_theirs(error)  # it depends on what was drawn
+    return item
 
 
 Leaf = tuple[str, tuple[int, ...] | None, str]
