@@ -126,7 +126,8 @@ def test_the_calls_of_many_alike_items_are_recorded_of_the_first(
     tmp_path: Path,
 ) -> None:
     report = rehearsed(tmp_path, WAVES.format(last="wave = wave - wave.mean()"))
-    assert report.complete and not report.findings
+    assert report.complete
+    assert not report.findings
     added = [op for op in report.trace.ops if op.span and op.span.line == 12]
     assert 300 < len(added) < 600  # of 32 * 81
 
@@ -135,7 +136,8 @@ def test_an_error_of_a_late_item_is_told_at_its_line(tmp_path: Path) -> None:
     last = "wave = wave + torch.zeros(40 if index < 20 else 41)"
     report = rehearsed(tmp_path, WAVES.format(last=last))
     (error,) = report.findings
-    assert error.severity == "error" and error.span is not None
+    assert error.severity == "error"
+    assert error.span is not None
     assert error.span.line == 13
     assert "(40,)" in error.message
     assert "(41,)" in error.message
