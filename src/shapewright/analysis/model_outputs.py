@@ -129,6 +129,9 @@ def explain_output(text: SourceText, value: ast.expr, kind: str) -> Explanation 
         names.insert(0, "pooler_output")
     if "QuestionAnswering" in kind:
         names = ["start_logits", "end_logits"]
+    used = text.parent(value)
+    if isinstance(used, ast.Attribute) and used.attr in ("backward", "item"):
+        names = ["loss"]
     form = ".{}"
     if kind.endswith(("Dict", "dict")):  # as segmentation models of torchvision return
         names, form = ["out", "logits"], '["{}"]'
@@ -178,9 +181,9 @@ def _find_returned(text: SourceText, value: ast.expr) -> ast.expr | None:
     return None
 
 
-def _find_only_source(text: SourceText, value: ast.expr) -> ast.Call | None:
-    """Return the call whose output a name holds, where the name is set once and each of
-    several reads takes it for a tensor.
+def _find_only_source(text: SourceText, value: ast.expr) -> ast.expr | None:
+    """Return the call whose output a name holds, or its other name, where the name is
+    set once and each of several reads takes it for a tensor.
     """
     if not isinstance(value, ast.Name):
         return None
@@ -204,4 +207,4 @@ def _find_only_source(text: SourceText, value: ast.expr) -> ast.Call | None:
         for holder in holders
     ):
         return None
-    return sources[0] if isinstance(sources[0], ast.Call) else None
+    return sources[0] if isinstance(sources[0], ast.Call | ast.Name) else None

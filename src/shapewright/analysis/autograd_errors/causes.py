@@ -297,6 +297,15 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
     )  # fmt: skip
 
 
+def _get_wanted_name(program: Program, failing: Op) -> str:
+    """Return `x` of `torch.autograd.grad(u, x)`, or an empty string."""
+    place = program.call_at(failing.span)
+    wanted = place[1].args[1:2] if place is not None else []
+    if place is None or not wanted or not isinstance(wanted[0], ast.Name):
+        return ""
+    return f"`{wanted[0].id}`"
+
+
 def _explain_frozen(history: History, failing: Op) -> Cause | None:
     """Explain `autograd.grad` for tensors that require no gradient."""
     program = history.program
@@ -308,9 +317,8 @@ def _explain_frozen(history: History, failing: Op) -> Cause | None:
     if not wanted:
         return None
     path = program.states.get(wanted[0].tensor)
-    name = (
-        f"`{path}`" if path is not None else find_name_of(history, wanted[0], failing)
-    )
+    name = f"`{path}`" if path is not None else _get_wanted_name(program, failing)
+    name = name or find_name_of(history, wanted[0], failing)
     explanation = (
         f"{_quote(program, failing)} asks for the gradient of {name}, which requires"
     )

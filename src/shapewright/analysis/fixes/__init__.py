@@ -90,6 +90,7 @@ from shapewright.analysis.fixes.token_edits import (
 from shapewright.analysis.fixes.turned_rows import suggest_columns, suggest_row
 from shapewright.analysis.fixes.view_labels import suggest_labels_of_views
 from shapewright.analysis.fixes.viewed_images import suggest_viewed_size
+from shapewright.analysis.fixes.vocabulary_sizes import suggest_counted_vocabulary
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
@@ -159,6 +160,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("classes", suggest_all_classes),  # a model would have an output less
     ("mode", suggest_interpolation_mode),  # other dims would be no volume
     ("rows", suggest_largest_id),  # ids may leave numbers out
+    ("rows", suggest_counted_vocabulary),  # a number would not follow the tokens
     ("nodes", suggest_counted_nodes),  # other data would only fit this graph
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
     ("keyword", suggest_kept_dims),  # another dim would be reduced

@@ -270,12 +270,15 @@ def _suggest_class_indices(program: Program, failure: Failure, op: Op) -> Iterat
     if is_scored and target.shape == scores.shape and len(scores.shape) == 1:
         yield from with_method_where_made(program, failure, 1, ".argmax()")
     wanted = (*scores.shape[:1], *scores.shape[2:])
+    cast = "" if target.dtype == "int64" else ".long()"
     for dim, size in enumerate(wanted):
         if size == 1 and target.shape == (*wanted[:dim], *wanted[dim + 1 :]):
-            yield from with_method_where_made(program, failure, 1, f".unsqueeze({dim})")
+            method = f".unsqueeze({dim}){cast}"
+            yield from with_method_where_made(program, failure, 1, method)
     for dim, size in sorted(enumerate(target.shape), key=lambda pair: pair[0] != 1):
         if size == 1 and wanted == (*target.shape[:dim], *target.shape[dim + 1 :]):
-            yield from with_method_where_made(program, failure, 1, f".squeeze({dim})")
+            method = f".squeeze({dim}){cast}"
+            yield from with_method_where_made(program, failure, 1, method)
 
 
 def _suggest_index_dims(

@@ -139,6 +139,7 @@ def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:
     scores, target = inputs[:2]
     if target.shape[1:2] != (1,) or len(target.shape) != len(scores.shape):
         return
+    method = ".squeeze(0)" if target.dtype == "int64" else ".squeeze(0).long()"
     for file in program.trace.sources:
         text = program.text(file)
         for _, function in text.functions("__getitem__") if text is not None else ():
@@ -147,7 +148,7 @@ def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:
             if text is None or not isinstance(value, ast.Tuple) or len(value.elts) < 2:
                 continue
             if isinstance(value.elts[-1], ast.Name):
-                yield append_method(text, value.elts[-1], ".squeeze(0)")
+                yield append_method(text, value.elts[-1], method)
 
 
 def _flatten_predictions(program: Program, op: Op) -> Iterator[Fix]:

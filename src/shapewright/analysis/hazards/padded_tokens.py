@@ -85,15 +85,16 @@ def find_padded_tokens(scene: HazardContext) -> Iterator[Finding]:
         if _find_mask_before(text, call) is not None:
             continue
         padding = _find_padding(scene, model)
-        mask, words_of_padding = (
-            _write_tokenized_mask(text, tokens),
-            "they are padded here",
-        )
-        if padding is not None and isinstance(tokens, ast.Name):
+        collated = _find_collated_mask(scene, tokens)
+        if collated is not None:
+            mask, where = collated
+            words_of_padding = "the mask is made here"
+        elif padding is not None and isinstance(tokens, ast.Name):
             mask = _write_mask(scene, text, tokens, *padding)
             where = padding[0].span
+            words_of_padding = "they are padded here"
         else:
-            where = text.span(tokens)
+            mask, where = _write_tokenized_mask(text, tokens), text.span(tokens)
             words_of_padding = "a tokenizer fills these up"
         if not mask or where is None:
             continue
@@ -143,6 +144,33 @@ def _write_mask(
             if word.arg == "padding_value" and is_near and is_name:
                 number = text.written(value)
     return f"({tokens.id} != {number}).long()"
+
+
+def _find_collated_mask(
+    scene: HazardContext, tokens: ast.expr
+) -> tuple[str, Span | None] | None:
+    """Return the mask beside the tokens of a batch, `batch["attention_mask"]`, and
+    where it is put there: the program makes such a dict of tokens that it compares.
+    """
+    if not isinstance(tokens, ast.Subscript) or not isinstance(tokens.value, ast.Name):
+        return None
+    if not isinstance(tokens.slice, ast.Constant) or tokens.slice.value != "input_ids":
+        return None
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Dict):
+                continue
+            parts = {
+                key.value: value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)
+            }
+            mask = parts.get(MASK)
+            if mask is None or "input_ids" not in parts:
+                continue
+            if any(isinstance(part, ast.Compare) for part in ast.walk(mask)):
+                return f'{tokens.value.id}["{MASK}"]', text.span(mask)
+    return None
 
 
 def _write_tokenized_mask(text: SourceText, tokens: ast.expr) -> str:

@@ -99,7 +99,8 @@ def _explain_joined(
             return None
         shown = text.line_of(first)
         message = f"`{name}` takes tensors, and `{shown}` holds a `{kind}` at [{at}]"
-        ways = _list_conversions(text, call, first, at, kind)
+        ways = _list_without_item(text, first, kind)
+        ways += _list_conversions(text, call, first, at, kind)
         fixes = [
             Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
             for node, new in ways
@@ -113,6 +114,31 @@ def _iter_named(words: dict[str | None, ast.expr]) -> Iterator[ast.expr]:
     for name in ("sequences", "tensors"):
         if name in words:
             yield words[name]
+
+
+def _list_without_item(
+    text: SourceText, first: ast.expr, kind: str
+) -> list[tuple[ast.expr, str]]:
+    """Return `loss` for the `loss.item()` that is appended to a list of tensors."""
+    if not isinstance(first, ast.Name) or NUMBERS.search(kind) is None:
+        return []
+    function = text.around(first, *FUNCTIONS)
+    added = [
+        call.args[0]
+        for call in (ast.walk(function) if function is not None else text.nodes)
+        if isinstance(call, ast.Call)
+        and get_called_name(call) == "append"
+        and call.args
+        and get_dotted_name(get_receiver(call)) == first.id
+    ]
+    numbers: list[tuple[ast.expr, str]] = [
+        (value, text.written(value.func.value))
+        for value in added
+        if isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "item"
+    ]
+    return numbers if len(numbers) == len(added) == 1 else []
 
 
 def _list_conversions(

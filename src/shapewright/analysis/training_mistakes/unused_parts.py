@@ -1,10 +1,12 @@
 """Find parts of data that were split off for training and that nothing reads, beside
-the whole data that are read in their place.
+the whole data that are read in their place, and losses of all rows of which a mask
+names those that are trained on.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
@@ -14,7 +16,11 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import UNUSED_SPLIT
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+)
 
 SPLITTING = frozenset({"train_test_split", "random_split", "tensor_split", "split"})
 SHOWING = frozenset({"len", "print", "shape", "size"})
@@ -32,6 +38,67 @@ def find_unused_parts(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             if isinstance(target, ast.Tuple) and len(target.elts) > 1:
                 yield from _check_split(text, node, target.elts, value)
+
+
+def find_unused_masks(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find `loss_fn(out, labels)` of all rows beside `labels[test_mask]`, where a
+    `train_mask` says which rows are trained on.
+    """
+    for text in scene.program.own_texts():
+        if "backward" not in text.text or not OF_TRAINING.search(text.text):
+            continue
+        for node in text.nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                yield from _check_loss(text, node, node.value)
+
+
+def _check_loss(
+    text: SourceText, statement: ast.Assign, call: ast.Call
+) -> Iterator[Finding]:
+    """Yield the finding for a loss of whole tensors whose rows are evaluated apart."""
+    loss, names = (
+        get_dotted_name(statement.targets[0]),
+        list(map(get_dotted_name, call.args)),
+    )
+    if len(names) != 2 or not all(names) or not loss or "loss" not in loss:
+        return
+    rows: dict[str, list[str]] = {}
+    losses = False
+    for node in text.nodes:
+        if not isinstance(node, ast.Subscript):
+            continue
+        owner, mask = get_dotted_name(node.value), get_dotted_name(node.slice)
+        if owner in (names[1], loss) and mask:
+            rows.setdefault(owner, []).append(mask)
+        if isinstance(text.parent(node), ast.Call) and OF_TRAINING.fullmatch(
+            mask.rpartition(".")[2]
+        ):
+            around = text.parent(text.parent(node))
+            losses |= isinstance(around, ast.Assign) and "loss" in text.written(around)
+    apart = [
+        m for m in rows.get(names[1], []) if OF_TEST.fullmatch(m.rpartition(".")[2])
+    ]
+    masks = [
+        name
+        for node in text.nodes
+        if isinstance(node, ast.Name | ast.Attribute)
+        and (name := get_dotted_name(node))
+        and OF_TRAINING.fullmatch(name.rpartition(".")[2])
+        and name.rpartition(".")[0] == (apart[0].rpartition(".")[0] if apart else "")
+    ]
+    if not apart or not masks or loss in rows or losses:
+        return
+    yield build_finding(
+        UNUSED_SPLIT,
+        f"this loss is of all rows of `{names[1]}`, those of `{apart[0]}` among them:"
+        f" `[{masks[0]}]` takes those to train on",
+        text.span(call),
+    )
+
+
+OF_TRAINING = re.compile(r"(train|trn|training)_?(mask|idx|index|indices|ids|nodes)")
+OF_TEST = re.compile(r"(test|val|valid|validation)_?(mask|idx|index|indices|ids|nodes)")
+"""How the rows of a part are called."""
 
 
 def _is_of_words(call: ast.Call) -> bool:

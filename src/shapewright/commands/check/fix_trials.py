@@ -205,8 +205,9 @@ class FixTrials:
             least = 0 if option.kind in UNCOUNTED else layers
             uncovers = is_of_order(option, reported.finding.code)
             if not is_helpful(
-                run, reported.place, before, program, self.crowded, least, uncovers
-            ):
+                run, reported.place, before, program, self.crowded, least, uncovers,
+                option.kind == "cause",
+            ):  # fmt: skip
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"
             of_batch = option.kind == "any-batch"  # it changes what is made for it

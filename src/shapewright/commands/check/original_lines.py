@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.spans import Span
+
+LINE = re.compile(r"(?<=\bline )\d+\b")
+"""The number of a line in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,14 @@ class OriginalLines:
             if moved is not None:
                 related.append(replace(place, span=moved))
         fixes = [fix for fix in map(self.move_fix, finding.fixes) if fix is not None]
-        return replace(finding, span=span, related=tuple(related), fixes=tuple(fixes))
+        message = LINE.sub(
+            lambda match: str(self.find_number(span.file, int(match[0])) or match[0]),
+            finding.message,
+        )
+        return replace(
+            finding, span=span, message=message, related=tuple(related),
+            fixes=tuple(fixes),
+        )  # fmt: skip
 
     def move_fix(self, fix: Fix) -> Fix | None:
         """Return a fix as edits of the original text, None if they change what was

@@ -142,14 +142,17 @@ def is_helpful(
     crowded: Crowded = (),
     layers: int = 0,
     uncovers: bool = False,
+    is_explained: bool = False,
 ) -> bool:
     """Return whether the error is gone, no other error has taken its place, and as many
     layers run.
 
-    A fix that `uncovers` may bring another error to light if it mends more than that.
+    A fix that `uncovers` may bring another error to light if it mends more than that;
+    behind one that follows from an explained cause, another call of the line may fail.
     """
     left = [place for place in before if not is_at(place, gone, crowded)]
-    if any(is_at(place, gone, crowded) for place in tried.failures):
+    is_explained = is_explained and gone not in tried.failures
+    if not is_explained and any(is_at(at, gone, crowded) for at in tried.failures):
         if not _has_other_error(tried, gone, run):
             return False
         left = list(before)

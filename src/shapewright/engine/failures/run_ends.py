@@ -315,7 +315,8 @@ OF_SHAPES = re.compile(
 )
 """What libraries say of an array's shape, which rests on no value."""
 OF_STEPS = re.compile(
-    r"^'(?:float|int|Tensor|ndarray|Series|DataFrame)' object has no attribute"
+    r"^'(?:float|int|Tensor|ndarray|Series|DataFrame)' object (?:has no att|is not)"
+    r"|^expected Tensor as element"
     r"|^X has \d+ features|instance is not fitted yet|^Cannot cast ufunc"
     r"|^cannot write mode \w+ as|^The truth value of|^Target is multi"
     r"|^Expected \d+ lr_lambdas|^unsupported format string passed to (?:list|tuple)\."

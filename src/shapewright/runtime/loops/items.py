@@ -72,7 +72,7 @@ def read_each(engine: Engine, dataset: Any, picks: list[Any]) -> list[Any]:
 
 
 def _read_unrecorded(engine: Engine, dataset: Any, pick: Any) -> Any:
-    """Return an item; it is read again, with its calls recorded, if one of them fails."""
+    """Return an item; it is read again, with calls recorded, if one of them fails."""
     began, failures = len(engine.events), engine.failures
     failed = len(failures or ())
     error: Exception | None = None

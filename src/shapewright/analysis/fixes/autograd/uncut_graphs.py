@@ -38,6 +38,7 @@ from shapewright.program.source_text import (
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    collect_names,
     get_called_name,
     get_dotted_name,
     get_last_line,
@@ -344,10 +345,40 @@ def _suggest_requiring_where_made(history: History, cause: Cause) -> Iterator[Fi
         last = max(values, key=lambda value: value.lineno)
         yield append_method(text, last, ".requires_grad_(True)")
         return
-    maker = history.find_text(cause.maker.span if cause.maker is not None else None)
-    if function is None or maker is None or maker[0].file != text.file:
+    handed = [argument.arg for argument in function.args.args] if function else []
+    if function is not None and name in handed:
+        yield from _suggest_requiring_handed(text, function, handed, call)
+
+
+def _suggest_requiring_handed(
+    text: SourceText, function: ast.FunctionDef, handed: list[str], call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `x.requires_grad_(True)` above the statement of a function that first
+    reads it, for each of its parameters by which it differentiates.
+    """
+    wanted = [
+        node.args[1].id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and text.written(node.func) == text.written(call.func)
+        and node.args[1:2]
+        and isinstance(node.args[1], ast.Name)
+    ]
+    keywords = [
+        word.value.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        for word in node.keywords
+        if word.arg == "inputs" and isinstance(word.value, ast.Name)
+    ]
+    names = [name for name in handed if name in (*wanted, *keywords)]
+    first = next(
+        (body for body in function.body if collect_names(body, ast.Load) & {*names}),
+        None,
+    )
+    if first is None:
         return
-    is_handed = any(argument.arg == name for argument in function.args.args)
-    if is_handed and text.around(maker[1], ast.FunctionDef) is function:
-        new = f"{name}.requires_grad_(True)"
-        yield Fix("fits", f"`{new}`", (write_before(text, maker[1], new),))
+    lines = [f"{name}.requires_grad_(True)" for name in names]
+    edits = tuple(write_before(text, first, line) for line in lines)
+    shown = " and ".join(f"`{line}`" for line in lines)
+    yield Fix("fits", shown, edits)

@@ -61,9 +61,17 @@ def suggest_own_layers(
 def suggest_part(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest the part for training in the place of the whole data set."""
+    """Suggest the part for training in the place of the whole data set, and the rows
+    for training of a loss.
+    """
     name = finding.message.rpartition("`")[0].rpartition("`")[2]
     if not isinstance(node, ast.Call):
+        return
+    if name.startswith("["):
+        edits = [Edit(text.span(argument).end, name) for argument in node.args]
+        rows = ", ".join(f"{text.written(argument)}{name}" for argument in node.args)
+        new = f"{text.written(node.func)}({rows})"
+        yield Fix("fits", f"`{new}`", tuple(edits))
         return
     words = [word.value for word in node.keywords if word.arg == "dataset"]
     whole = node.args[0] if node.args else words[0] if words else None

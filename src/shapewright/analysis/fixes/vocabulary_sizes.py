@@ -1,0 +1,126 @@
+"""The rows of an embedding where a setting of the program says them: as many as its
+tokenizer has, or as the numbers that are drawn.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    iter_own_nodes,
+    list_parameters,
+)
+
+SETTING = re.compile(
+    r"vocab|n(um)?_?(tokens|words|symbols|chars|embeddings)", re.IGNORECASE
+)
+"""How a number of tokens is called."""
+COUNTED = re.compile(
+    r"(\w+_)?(tokenizer|tok|vocab|vocabulary|word2id\w*|word_to_i\w*|stoi|itos"
+    r"|char2id\w*|char_to_i\w*|token_to_id\w*)",
+    re.IGNORECASE,
+)
+"""How a tokenizer or a dict of tokens is called, whose length is their number."""
+
+
+def suggest_counted_vocabulary(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `vocab_size=VOCAB_SIZE` and `len(tokenizer)` for a number that a setting
+    gives to an embedding with too few rows, and `config.vocab_size = len(tokenizer)`
+    above the model that reads it.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    layer = program.layer(op)
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or layer is None:
+        return
+    if op.name.rpartition(".")[2] != "embedding" or type(unmet.needs) is not int:
+        return
+    largest = unmet.has if type(unmet.has) is int else unmet.needs
+    for text in program.own_texts():
+        for name, node in _iter_settings(text, unmet.needs):
+            for count in _iter_counts(text, node, largest):
+                shown = f"`{name}={count}`"
+                yield Fix("fits", shown, (Edit(text.span(node), count),))
+    yield from _suggest_late_setting(program, layer.path, unmet.needs)
+
+
+def _iter_settings(text: SourceText, rows: int) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the keywords of calls that give a number of tokens, with their values."""
+    for node in text.nodes:
+        if not isinstance(node, ast.keyword) or not SETTING.search(node.arg or ""):
+            continue
+        if evaluate_whole_number(node.value) == rows:
+            yield node.arg or "", node.value
+
+
+def _iter_counts(text: SourceText, place: ast.expr, largest: int) -> Iterator[str]:
+    """Yield what is known above a place and counts the tokens: a constant above the
+    largest of them, and the length of a tokenizer.
+    """
+    function = text.around(place, *FUNCTIONS)
+    yield from _iter_lengths(text, place)
+    for scope in dict.fromkeys((function or text.tree, text.tree)):
+        for node in iter_own_nodes(scope) if scope is not None else ():
+            if not isinstance(node, ast.Assign) or node.lineno >= place.lineno:
+                continue
+            target, value = node.targets[0], evaluate_whole_number(node.value)
+            if not isinstance(target, ast.Name) or not SETTING.search(target.id):
+                continue
+            if value is not None and value > largest:
+                yield target.id
+
+
+def _iter_lengths(text: SourceText, place: ast.AST) -> Iterator[str]:
+    """Yield `len(tokenizer)` for the tokenizers and dicts known above a place."""
+    line = getattr(place, "lineno", 0)
+    function = text.around(place, *FUNCTIONS)
+    names = list_parameters(function)
+    for scope in dict.fromkeys((function or text.tree, text.tree)):
+        for node in iter_own_nodes(scope) if scope is not None else ():
+            if isinstance(node, ast.Assign) and node.lineno < line:
+                names += [n.id for n in node.targets if isinstance(n, ast.Name)]
+    for name in dict.fromkeys(names):
+        if COUNTED.fullmatch(name):
+            yield f"len({name})"
+
+
+def _suggest_late_setting(program: Program, module: str, rows: int) -> Iterator[Fix]:
+    """Suggest `config.vocab_size = len(tokenizer)` above the call that builds a model,
+    which reads it of a config.
+    """
+    built = find_constructor(program, module)
+    if built is None:
+        return
+    setting = next(
+        (
+            node
+            for _, node, _ in iter_arguments(program, module)
+            if isinstance(node, ast.Attribute) and SETTING.search(node.attr)
+        ),
+        None,
+    )
+    owner = built[0].around(built[1], ast.ClassDef)
+    if setting is None or owner is None or not isinstance(setting.value, ast.Name):
+        return
+    for text in program.own_texts():
+        for call in text.nodes:
+            if not isinstance(call, ast.Call) or get_called_name(call) != owner.name:
+                continue
+            given = [a.id for a in call.args if isinstance(a, ast.Name)]
+            if setting.value.id not in given:
+                continue
+            for count in _iter_lengths(text, call):
+                new = f"{setting.value.id}.{setting.attr} = {count}"
+                edit = write_before(text, text.statement_of(call), new)
+                yield Fix("fits", f"`{new}`", (edit,))
