@@ -42,7 +42,10 @@ from shapewright.analysis.fixes.interpolation_modes import suggest_interpolation
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.kept_sizes import suggest_kept_sizes
-from shapewright.analysis.fixes.kept_states import suggest_state_of_batch
+from shapewright.analysis.fixes.kept_states import (
+    suggest_reset_before_loop,
+    suggest_state_of_batch,
+)
 from shapewright.analysis.fixes.largest_ids import suggest_largest_id
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
@@ -133,6 +136,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("graph", suggest_scores_for_failed_loss),  # a label would fit the decisions
     ("state", suggest_joined_directions),
     ("state", suggest_state_of_batch),  # other samples would fit the state
+    ("state", suggest_reset_before_loop),
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_numbers),  # more tokens would fit the labels
     ("order", suggest_class_targets),  # other data would fit the loss

@@ -193,7 +193,7 @@ def suggest_size_of_loop_batch(program: Program, failure: Failure) -> Iterator[F
     for call in (c for c in ast.walk(loop) if get_called_name(c) in FACTORIES):
         for size in call.args[:1] if isinstance(call, ast.Call) and new else ():
             size = size.elts[0] if isinstance(size, ast.Tuple) and size.elts else size
-            values = find_defining(text, size.id) if isinstance(size, ast.Name) else []
+            values = _list_values(text, size) if isinstance(size, ast.Name) else []
             if len(values) != 1 or evaluate_whole_number(values[0]) not in rows:
                 continue
             is_own = loop in list(text.outwards(values[0]))
@@ -201,8 +201,48 @@ def suggest_size_of_loop_batch(program: Program, failure: Failure) -> Iterator[F
             edits[text.span(where)] = Edit(text.span(where), new)
             name = text.written(size)
             shown = f"`{name} = {new}`" if is_own else f"`{new}` for `{name}`"
+    parts = _list_parts(text, loop, new, rows) if new else []
+    edits |= {edit.span: edit for edit, _ in parts}
+    if parts:
+        named = " and ".join(dict.fromkeys(f"`{part}`" for _, part in parts))
+        shown = f"{named}, {shown}" if shown else named
     if edits:
         yield Fix("fits", shown, tuple(edits.values()))
+
+
+def _list_values(text: SourceText, name: ast.Name) -> list[ast.expr]:
+    """Return what a name is set to, but not where it is passed on by its own name."""
+    values = find_defining(text, name.id)
+    return [v for v in values if not isinstance(v, ast.Name) or v.id != name.id]
+
+
+def _list_parts(
+    text: SourceText, loop: ast.For, size: str, rows: set[int]
+) -> list[tuple[Edit, str]]:
+    """Return `ones[:real.size(0)]` for what a loop reads and a call above it has made
+    once, with as many rows as a full batch.
+    """
+    parts: list[tuple[Edit, str]] = []
+    for name in ast.walk(loop):
+        if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
+            continue
+        values = find_defining(text, name.id)
+        made = values[0] if len(values) == 1 else None
+        if not isinstance(made, ast.Call) or not isinstance(
+            text.parent(name), ast.Call
+        ):
+            continue
+        if get_called_name(made) not in FACTORIES or loop in list(text.outwards(made)):
+            continue
+        first = made.args[0] if made.args else None
+        sizes = first.elts if isinstance(first, ast.Tuple) else [first]
+        count = next(iter(sizes), None)
+        if isinstance(count, ast.Name):
+            count = next(iter(_list_values(text, count)), None)
+        if count is not None and evaluate_whole_number(count) in rows:
+            part = f"{name.id}[:{size}]"
+            parts.append((Edit(text.span(name), part), part))
+    return parts
 
 
 FACTORIES = operators_with("is_sized_factory")

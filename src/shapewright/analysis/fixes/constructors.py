@@ -155,7 +155,7 @@ def fix_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
 
 def _name_factor(program: Program, op: Op, fix: Fix, factor: int) -> Fix:
     """Write `channels * scale * scale` for `channels * scale * 4`, where the shuffle is
-    built with `scale` beside the layer.
+    built with `scale` beside the layer, and `scale ** 2` for `3 * scale`.
     """
     built = find_constructor(program, op.module)
     arguments = list_arguments(built[1]) if built is not None else []
@@ -171,9 +171,10 @@ def _name_factor(program: Program, op: Op, fix: Fix, factor: int) -> Fix:
     last = getattr(scope, "end_lineno", 0)
     if not getattr(scope, "lineno", 0) <= edit.span.line <= last:
         return fix
-    if not edit.text.endswith(number) or edit.text not in fix.message:
+    is_itself = edit.text == f"{factor} * {word}"  # which is the factor as well
+    if not (edit.text.endswith(number) or is_itself) or edit.text not in fix.message:
         return fix
-    new = f"{edit.text.removesuffix(number)}* {word}"
+    new = f"{word} ** 2" if is_itself else f"{edit.text.removesuffix(number)}* {word}"
     return replace(
         fix, message=fix.message.replace(edit.text, new), edits=(Edit(edit.span, new),)
     )

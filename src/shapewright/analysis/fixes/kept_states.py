@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.autograd_errors.names import find_resetting
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.state_edits import find_creation
 from shapewright.analysis.fixes.statements import write_before
@@ -15,6 +16,7 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import Function, SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    get_called_name,
     get_own_attribute,
     iter_assignments,
 )
@@ -58,6 +60,36 @@ def suggest_state_of_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"self.{method.name}({size})"
         edit = write_before(text, text.statement_of(call), new)
         yield Fix("fits", f"`{new}`", (edit,))
+
+
+def suggest_reset_before_loop(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `model.reset_state()` above a loop over other samples than those of the
+    state that a model has kept, where the program resets it above another loop.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    _, got = find_sides(failure)
+    place = program.call_at(op.span)
+    if unmet is None or unmet.code != HIDDEN_STATE_SHAPE or place is None:
+        return
+    text, call = place
+    if got is None or got[1] != BATCH or len(call.args) < 2:
+        return
+    attribute = get_own_attribute(call.args[1])
+    resets = find_resetting(text, attribute) if attribute else []
+    for frame in reversed(op.frames if resets else ()):
+        outer = program.call_at(frame.span)
+        if outer is None or not isinstance(outer[1].func, ast.Name):
+            continue
+        loop = outer[0].around(outer[1], ast.For)
+        function = outer[0].around(outer[1], *FUNCTIONS)
+        if not isinstance(loop, ast.For) or function is None:
+            continue
+        names = {get_called_name(node) for node in ast.walk(function)}
+        new = f"{outer[1].func.id}.{resets[0].name}()"
+        if resets[0].name not in names:
+            edit = write_before(outer[0], loop, new)
+            yield Fix("fits", f"`{new}` above the loop", (edit,))
+        return
 
 
 def _is_of_batch(method: Function) -> bool:

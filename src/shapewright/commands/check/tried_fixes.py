@@ -372,6 +372,6 @@ def rank_repair(
         differs,
         mend.loses_samples,
         max(0, _count_warnings(tried) - shared),
-        len(tried.failures),
+        len({*tried.failures}),
         mend.option.cost,
     )

@@ -81,7 +81,36 @@ def suggest_detaching_carried(history: History, cause: Cause) -> Iterator[Fix]:
     helper = find_uncut_helper(history, cause.failing, cause.names)
     if helper is not None:
         yield from suggest_cutting_helper(helper)
+    if _is_reset_before(history, cause):  # it is to last over the steps of the loop
+        yield from _suggest_detaching(history, cause, edge)
+        yield from _suggest_resetting(history, cause)
+        return
     yield from _suggest_resetting(history, cause)
+    yield from _suggest_detaching(history, cause, edge)
+
+
+def _is_reset_before(history: History, cause: Cause) -> bool:
+    """Return whether the function of a backward pass gives a state its first value
+    above the loop around the pass.
+    """
+    names = [name for name in cause.names if name.startswith("self.")]
+    failing = history.find_text(cause.failing.span)
+    if not names or failing is None:
+        return False
+    text, statement = failing
+    loop, function = text.around(statement, ast.For), text.around(statement, *FUNCTIONS)
+    resets = {f.name for f in find_resetting(text, names[0].partition(".")[2])}
+    return loop is not None and any(
+        get_called_name(node) in resets and node.lineno < loop.lineno
+        for node in (ast.walk(function) if function is not None else ())
+        if isinstance(node, ast.Call)
+    )
+
+
+def _suggest_detaching(
+    history: History, cause: Cause, edge: Edge | None
+) -> Iterator[Fix]:
+    """Suggest `state = state.detach()` where a state is kept, made or used again."""
     if edge is not None and _is_of_each_step(history, cause, edge):
         return  # it would cut the graph between the steps of a batch as well
     if edge is not None:

@@ -9,7 +9,10 @@ from itertools import pairwise
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.warnings.padding_edits import suggest_ignored_lists
+from shapewright.analysis.fixes.warnings.padding_edits import (
+    find_filling_name,
+    suggest_ignored_lists,
+)
 from shapewright.analysis.hazards.window_targets import (
     get_end_of_window,
     get_first_item,
@@ -103,12 +106,15 @@ def suggest_ignored_padding(
         if isinstance(written, ast.Name):
             name = where.written(written)
     of_lists = list(suggest_ignored_lists(program, *padding) if padding else ())
-    yield from of_lists
     loss = node if isinstance(node, ast.Call) else None
     built = program.built.get(finding.module)
     if built is not None:
         place = program.call_at(built.span)
         text, loss = place if place is not None else (text, None)
+    filled = find_filling_name(*padding) if padding else ""
+    if loss is not None and filled:  # which may be the inputs' padding as well
+        yield with_keyword(text, loss, f"ignore_index={filled}")
+    yield from of_lists
     kept = [program.node(place.span) for place in finding.related]
     for stored in kept:
         if loss is not None and stored and isinstance(stored[1], ast.Attribute):

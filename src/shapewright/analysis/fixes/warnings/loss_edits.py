@@ -17,6 +17,7 @@ from shapewright.analysis.hazards.distribution_inputs import (
 from shapewright.analysis.hazards.target_ranges import find_limits
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.provenance.origins import find_constructor
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
@@ -80,8 +81,28 @@ def suggest_loss_edits(
     elif makers and kind != "logits":
         fixes = _suggest_without(program, makers[-1])
         ways.insert(0, (add_thresholds(program, makers[-1], fix) for fix in fixes))
+    if makers and kind == "logits" and name == "binary_cross_entropy":
+        ways.append(_suggest_sigmoid(program, makers[-1]))
     for way in ways:
         yield from way
+
+
+def _suggest_sigmoid(program: Program, maker: Op) -> Iterator[Fix]:
+    """Suggest `nn.Sigmoid()` as the last layer of an `nn.Sequential` that ends with the
+    layer that made the scores.
+    """
+    layer = program.layer(maker)
+    holder = layer.path.rpartition(".")[0] if layer is not None else ""
+    built = find_constructor(program, holder)
+    if layer is None or built is None or get_called_name(built[1]) != "Sequential":
+        return
+    text, call = built
+    last = call.args[-1] if call.args else None
+    if layer.path != f"{holder}.{len(call.args) - 1}" or not isinstance(last, ast.Call):
+        return
+    new = f"{text.written(last.func).rpartition('.')[0]}.Sigmoid()".lstrip(".")
+    edit = Edit(text.span(last).end, f", {new}")
+    yield Fix("fits", f"`{new}` behind `{text.line_of(last)}`", (edit,))
 
 
 def _suggest_swapped_arguments(text: SourceText, call: ast.Call) -> Iterator[Fix]:

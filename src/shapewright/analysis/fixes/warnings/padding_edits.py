@@ -63,6 +63,14 @@ def suggest_ignored_lists(
         yield Fix("fits", message, (Edit(text.span(value), "-100"),))
 
 
+def find_filling_name(text: SourceText, call: ast.Call) -> str:
+    """Return the constant that fills up the lists of which a tensor is made, `PAD`."""
+    fillings = find_fillings(text, call.args[0]) if call.args else []
+    names = [value.id for value in fillings if isinstance(value, ast.Name)]
+    known = [name for name in names if name.isupper()]
+    return known[0] if len(fillings) == len(known) == 1 else ""
+
+
 def suggest_mask_of_tokens(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
