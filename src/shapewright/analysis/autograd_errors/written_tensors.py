@@ -14,6 +14,10 @@ MESSAGE = re.compile(
 )
 
 SAVES_NOTHING = operators_with("adds_terms") | {"[]=", "__setitem__"}
+SAVES_OPERANDS = operators_with(
+    "is_product", "is_convolution", "is_transposed_convolution", "gives_logits"
+)
+"""Operators whose gradient is computed of what they were given, not of their result."""
 
 
 def find_write(history: History, failing: Op, message: str) -> tuple[Edge, Op] | None:
@@ -44,7 +48,7 @@ def _iter_saved(history: History, op: Op) -> Iterator[tuple[Fact, Op]]:
     name = op.name.rpartition(".")[2]
     if name in SAVES_NOTHING or op.kind == "view":
         return
-    for fact in op.outputs:
+    for fact in op.outputs if name not in SAVES_OPERANDS else ():
         yield fact, op
     for fact in op.inputs:
         maker = history.find_maker(fact, op.index)

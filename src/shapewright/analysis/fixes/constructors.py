@@ -34,6 +34,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_name,
     list_arguments,
+    list_parameters,
 )
 from shapewright.record.ops import Fact, Op
 
@@ -269,6 +270,11 @@ def _find_outer_argument(
             for own, node, _ in iter_arguments(program, path):
                 if own == name and constructor is not None:
                     outer, around = constructor
+                    scope = outer.around(around, ast.FunctionDef)
+                    if isinstance(node, ast.Name) and node.id in list_parameters(scope):
+                        yield from _find_outer_argument(
+                            program, path, outer, around, node.id, sizes, twice
+                        )
                     if sizes[1] < sizes[0]:
                         yield from _suggest_constant(outer, node, sizes[1])
                     shown = write_changed_size(outer, node, *sizes)

@@ -5,6 +5,7 @@ scope there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
@@ -314,9 +315,17 @@ def iter_names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str
         own = [
             parameter.arg for parameter in (*scope.args.args, *scope.args.kwonlyargs)
         ]
+        of_input = OF_INPUT.search(node.id) is not None
         for name in own:
+            if of_input and OF_OUTPUT.search(name):
+                continue
             if name not in (node.id, "self") and _is_constant_name(text, name, value):
                 yield name
+
+
+OF_INPUT = re.compile(r"(^|_)(in|inp|input|channels?|colou?rs)(_|$)", re.I)
+OF_OUTPUT = re.compile(r"class|label|action|(^|_)(out|outputs?|targets?)(_|$)", re.I)
+"""How sizes of what comes in, and of what goes out, are called."""
 
 
 def _is_constant_name(text: SourceText, name: str, value: int) -> bool:

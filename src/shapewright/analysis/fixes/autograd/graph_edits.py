@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
-from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.history import Edge, History
 from shapewright.analysis.autograd_errors.names import (
     iter_uses,
 )
@@ -158,10 +158,33 @@ def _suggest_for_two_losses(history: History, cause: Cause) -> Iterator[Fix]:
                 yield from _suggest_retaining(history, cause)
     for users in ways:
         seen = set()
-        for text, node, _ in iter_uses(history, edge, users):
+        others = late if users is early else early
+        for text, node in _iter_own_uses(history, edge, users, others):
             if id(node) not in seen:
                 seen.add(id(node))
                 yield append_method(text, node, ".detach()")
+
+
+def _iter_own_uses(
+    history: History, edge: Edge, users: dict[int, Op], others: dict[int, Op]
+) -> Iterator[tuple[SourceText, ast.expr]]:
+    """Yield where some calls use a tensor and others do not: `critic(fake)` in place of
+    the `image` in its `forward`, where both losses come through.
+    """
+    both = {frame.span for op in others.values() for frame in op.frames}
+    for text, node, span in iter_uses(history, edge, users):
+        if span not in both:
+            yield text, node
+            continue
+        for op in users.values():
+            frames = op.frames[::-1] if op.span == span else ()
+            outer = next((frame for frame in frames if frame.span not in both), None)
+            place = history.program.call_at(outer.span) if outer is not None else None
+            arguments = place[1].args if place is not None else []
+            if place is None or len(arguments) != 1:
+                continue
+            if isinstance(arguments[0], ast.Name | ast.Attribute):
+                yield place[0], arguments[0]
 
 
 def _find_critic_losses(
