@@ -43,6 +43,7 @@ from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
 from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
 from shapewright.analysis.fixes.kept_sizes import suggest_kept_sizes
 from shapewright.analysis.fixes.kept_states import (
+    suggest_batch_of_sequence,
     suggest_reset_before_loop,
     suggest_state_of_batch,
 )
@@ -137,6 +138,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("state", suggest_joined_directions),
     ("state", suggest_state_of_batch),  # other samples would fit the state
     ("state", suggest_reset_before_loop),
+    ("state", suggest_batch_of_sequence),
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_numbers),  # more tokens would fit the labels
     ("order", suggest_class_targets),  # other data would fit the loss

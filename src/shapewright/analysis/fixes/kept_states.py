@@ -7,18 +7,25 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors.names import find_resetting
 from shapewright.analysis.explanations import find_sides
-from shapewright.analysis.fixes.state_edits import find_creation
+from shapewright.analysis.fixes.created_tensors import find_size_nodes
+from shapewright.analysis.fixes.state_edits import (
+    find_creation,
+    find_twins,
+    find_wanted_states,
+)
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import HIDDEN_STATE_SHAPE
-from shapewright.findings.finding import Fix
+from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import Function, SourceText
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_own_attribute,
     iter_assignments,
+    list_parameters,
 )
 
 BATCH = 1
@@ -60,6 +67,54 @@ def suggest_state_of_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"self.{method.name}({size})"
         edit = write_before(text, text.statement_of(call), new)
         yield Fix("fits", f"`{new}`", (edit,))
+
+
+def suggest_batch_of_sequence(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x.size(0)` for the number of samples where a method makes the states,
+    which is handed the sequence that the layer gets.
+    """
+    op = program.trace.ops[failure.op]
+    place = program.call_at(op.span)
+    for at, wanted in find_wanted_states(program, failure):
+        shape, sequence = op.inputs[at].shape, op.inputs[0].shape
+        samples = wanted[-2] if len(wanted) > 1 else 0
+        dims = [dim for dim in range(2) if sequence[dim : dim + 1] == (samples,)]
+        others = [a != b for a, b in zip(shape, wanted, strict=False)].count(True)
+        if len(dims) != 1 or others != 1 or place is None or not place[1].args:
+            return
+        edits: dict[Span, Edit] = {}
+        new = ""
+        for twin in find_twins(failure, op, at):
+            maker = find_creation(program, op.inputs[twin])
+            created = program.call_at(maker.span) if maker is not None else None
+            nodes = find_size_nodes(*created, len(wanted)) if created else None
+            if created is None or nodes is None or created[0] is not place[0]:
+                return
+            node = nodes[len(wanted) - 2]
+            name = _find_handed_sequence(*place, node)
+            if not name:
+                return
+            new = f"{name}.size({dims[0]})"
+            edits[place[0].span(node)] = Edit(place[0].span(node), new)
+        if edits:
+            shown = f"`{new}` for the number of samples"
+            yield Fix("fits", shown, tuple(edits.values()))
+
+
+def _find_handed_sequence(text: SourceText, call: ast.Call, node: ast.expr) -> str:
+    """Return the only parameter of the method around a size, where the statement of a
+    layer's call hands it what the layer gets.
+    """
+    method = text.around(node, *FUNCTIONS)
+    names = [name for name in list_parameters(method) if name != "self"]
+    sequence = text.written(call.args[0])
+    is_handed = any(
+        get_called_name(inner) == getattr(method, "name", "")
+        and [text.written(part) for part in inner.args] == [sequence]
+        for inner in ast.walk(text.statement_of(call))
+        if isinstance(inner, ast.Call)
+    )
+    return names[0] if is_handed and len(names) == 1 else ""
 
 
 def suggest_reset_before_loop(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -140,6 +140,8 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
     text_and_node = program.node(op.span)
     if text_and_node is None:
         return
+    if fact.requires_grad and not fact.shape:
+        yield from _suggest_number_of_sum(program, fact)
     text, node = text_and_node
     func = node.func if isinstance(node, ast.Call) else None
     if op.name.endswith(".numpy") and isinstance(func, ast.Attribute):
@@ -161,6 +163,23 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
                 yield append_method(text, argument, method)
 
 
+def _suggest_number_of_sum(program: Program, fact: Fact) -> Iterator[Fix]:
+    """Suggest `loss.item()` where losses are added up to the number that NumPy reads."""
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        place = program.node(maker.span) if maker is not None else None
+        if maker is None or place is None or fact.shape or not maker.inputs:
+            return
+        statement = place[0].statement_of(place[1])
+        if isinstance(statement, ast.AugAssign):
+            if isinstance(statement.value, ast.Name | ast.Call):
+                yield append_method(place[0], statement.value, ".item()")
+            return
+        fact = maker.inputs[0]
+
+
+FARTHEST = 4
+"""Calls between a sum and what is read of it."""
 OF_BOTH = operators_with("computes_each_element", "reduces_dims")
 """Functions that NumPy has too, by the same name and for the same arguments."""
 

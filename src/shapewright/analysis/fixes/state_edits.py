@@ -178,7 +178,7 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
     built = find_constructor(program, op.module)
     if built is not None and _is_batch_first_meant(program, failure):
         yield with_keyword(*built, "batch_first=True")
-    for at, wanted in _find_wanted_states(program, failure):
+    for at, wanted in find_wanted_states(program, failure):
         passed = _find_passed_batch(program, failure, at, wanted)
         if passed is not None:
             yield passed
@@ -191,7 +191,7 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
                 return
         edits: dict[Span, Edit] = {}
         messages = []
-        for twin in _find_twins(failure, op, at):
+        for twin in find_twins(failure, op, at):
             maker = find_creation(program, op.inputs[twin])
             if maker is None:
                 return
@@ -215,7 +215,7 @@ def _exchange_sizes(
     """
     edits: dict[Span, Edit] = {}
     shown = ""
-    for twin in _find_twins(failure, op, at):
+    for twin in find_twins(failure, op, at):
         maker = find_creation(program, op.inputs[twin])
         place = program.call_at(maker.span) if maker is not None else None
         if place is None:
@@ -350,7 +350,7 @@ def suggest_repeated_state(program: Program, failure: Failure) -> Iterator[Fix]:
     `self.project(features).unsqueeze(0).repeat(2, 1, 1)`.
     """
     op = program.trace.ops[failure.op]
-    for at, wanted in _find_wanted_states(program, failure):
+    for at, wanted in find_wanted_states(program, failure):
         shape = op.inputs[at].shape
         maker = program.producers.get(op.inputs[at].tensor)
         if len(shape) != 3 or shape[0] != 1 or shape[1:] != wanted[1:]:
@@ -365,7 +365,7 @@ def suggest_repeated_state(program: Program, failure: Failure) -> Iterator[Fix]:
             yield Fix("fits", message, (Edit(text.span(call).end, new),))
 
 
-def _find_wanted_states(
+def find_wanted_states(
     program: Program, failure: Failure
 ) -> list[tuple[int, tuple[int, ...]]]:
     """Return the number of the state of which a call complains, and its shape."""
@@ -379,7 +379,7 @@ def _find_wanted_states(
     ][:1]
 
 
-def _find_twins(failure: Failure, op: Op, at: int) -> list[int]:
+def find_twins(failure: Failure, op: Op, at: int) -> list[int]:
     """Return the numbers of the states that are as large as one of them."""
     return [
         n
@@ -395,7 +395,7 @@ def is_layer_meant(program: Program, failure: Failure) -> bool:
     layers and batch in the wrong order: the layer is what is meant.
     """
     op = program.trace.ops[failure.op]
-    for at, wanted in _find_wanted_states(program, failure):
+    for at, wanted in find_wanted_states(program, failure):
         shape = op.inputs[at].shape
         if len(shape) == len(wanted) == 3:
             return shape[1:] == wanted[1:] or (shape[1], shape[0], shape[2]) == wanted
@@ -407,7 +407,7 @@ def _is_batch_first_meant(program: Program, failure: Failure) -> bool:
     first was given steps: the program counts its samples in dim 0.
     """
     op = program.trace.ops[failure.op]
-    for at, wanted in _find_wanted_states(program, failure):
+    for at, wanted in find_wanted_states(program, failure):
         data, shape = op.inputs[0].shape, op.inputs[at].shape
         if len(shape) == len(wanted) == len(data) == 3:
             return (shape[1], wanted[1]) == data[:2]
