@@ -48,6 +48,7 @@ from shapewright.analysis.fixes.kept_states import (
     suggest_state_of_batch,
 )
 from shapewright.analysis.fixes.largest_ids import suggest_largest_id
+from shapewright.analysis.fixes.last_states import suggest_collected_states
 from shapewright.analysis.fixes.meant_keywords import suggest_keywords_on
 from shapewright.analysis.fixes.module_lists import suggest_registered_lists
 from shapewright.analysis.fixes.optional_values import sort_edits_of_optional
@@ -139,6 +140,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("state", suggest_state_of_batch),  # other samples would fit the state
     ("state", suggest_reset_before_loop),
     ("state", suggest_batch_of_sequence),
+    ("order", suggest_collected_states),  # other targets would fit the joined batch
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_numbers),  # more tokens would fit the labels
     ("order", suggest_class_targets),  # other data would fit the loss

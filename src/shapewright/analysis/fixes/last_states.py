@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.makers import iter_first_makers
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
@@ -16,7 +16,7 @@ from shapewright.findings.codes import (
     NORMALIZED_SHAPE,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
@@ -25,6 +25,7 @@ from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name, list_re
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
+JOINS = operators_with("concatenates")
 OF_ALL_LAYERS = (INNER_DIM_MISMATCH, HIDDEN_STATE_SHAPE)
 """Codes where the states of all layers may be meant: side by side, or one for each."""
 OF_LOSSES = (TARGET_SHAPE, BATCH_DIM_MISMATCH)
@@ -59,6 +60,65 @@ def suggest_last_of_steps(program: Program, failure: Failure) -> Iterator[Fix]:
     scores, labels = (fact.shape for fact in op.inputs[:2])
     if len(scores) == len("NTC") and len(labels) == 1:
         yield from _iter_last_steps(program, op, labels[0])
+
+
+def suggest_collected_states(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `states.append(h.transpose(0, 1))` for the states of steps, (layers,
+    batch, hidden), that are joined along dim 1 as if the batch came first.
+    """
+    joined = _find_collected_states(program, failure)
+    place = program.call_at(joined.span) if joined is not None else None
+    if place is None or not place[1].args:
+        return
+    text, call = place
+    name = get_dotted_name(call.args[0])
+    scope = text.around(call, *FUNCTIONS)
+    added = [
+        node.args[0]
+        for node in (ast.walk(scope) if scope is not None else ())
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and get_dotted_name(node.func.value) == name
+        and node.args
+    ]
+    if name and len(added) == 1:
+        yield append_method(text, added[0], ".transpose(0, 1)")
+
+
+def describe_collected_states(program: Program, failure: Failure) -> Related | None:
+    """Return where states are joined along the batch, as if it came first in them."""
+    joined = _find_collected_states(program, failure)
+    if joined is None or joined.span is None:
+        return None
+    shape = format_shape(joined.inputs[0])
+    words = (
+        f"the states {shape} are (layers, batch, hidden), also with `batch_first=True`:"
+        " dim 1, along which they are joined, is the batch"
+    )
+    return Related(joined.span, words)
+
+
+def _find_collected_states(program: Program, failure: Failure) -> Op | None:
+    """Return the call that joins the states of several steps along the batch."""
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code not in OF_LOSSES or not op.inputs:
+        return None
+    for maker in iter_first_makers(program, op.inputs[0], MOST_STEPS):
+        if maker.name.rpartition(".")[2] not in JOINS or len(maker.inputs) < 2:
+            continue
+        layers = [program.producers.get(fact.tensor) for fact in maker.inputs]
+        are_states = all(
+            layer is not None
+            and layer.name.rpartition(".")[2] in RECURRENT
+            and fact.tensor != layer.outputs[0].tensor
+            and fact.ndim == len("LBH")
+            for layer, fact in zip(layers, maker.inputs, strict=True)
+        )
+        joined, part = maker.outputs[0].shape, maker.inputs[0].shape
+        is_along = joined == (part[0], len(maker.inputs) * part[1], part[2])
+        return maker if are_states and is_along else None
+    return None
 
 
 def suggest_last_of_broadcast(

@@ -164,7 +164,7 @@ def fix_for_numpy(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _suggest_number_of_sum(program: Program, fact: Fact) -> Iterator[Fix]:
-    """Suggest `loss.item()` where losses are added up to the number that NumPy reads."""
+    """Suggest `loss.item()` where losses are added up to what NumPy reads."""
     for _ in range(FARTHEST):
         maker = program.producers.get(fact.tensor)
         place = program.node(maker.span) if maker is not None else None

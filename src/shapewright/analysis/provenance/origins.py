@@ -32,6 +32,7 @@ class _Origin:
     places: tuple[tuple[int, int], ...]  # (input, dim)
 
 
+SIZED = operators_with("is_sized_factory")
 SHAPING = operators_with("regroups_dims")
 CONVOLVING = operators_with("is_convolution")
 TRANSPOSED = operators_with("is_transposed_convolution")
@@ -53,8 +54,8 @@ def _follow_rule(op: Op, out: Fact, dim: int) -> _Origin | None:
     the call.
     """
     name = op.name.rpartition(".")[2]
-    if not op.inputs or dim >= len(out.shape):
-        return None
+    if not op.inputs or dim >= len(out.shape) or name in SIZED:
+        return None  # of the sizes that it is given, `x.new_zeros(1, 8)` as well
     first = op.inputs[0]
     if name in SHAPING:
         return _match_shaping(first, out, dim)

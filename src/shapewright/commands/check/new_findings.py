@@ -38,6 +38,7 @@ from shapewright.analysis.fixes.halved_crops import describe_halved_difference
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
+from shapewright.analysis.fixes.last_states import describe_collected_states
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -381,6 +382,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_kept_sizes,
     describe_unchained_layers,
     describe_halved_difference,
+    describe_collected_states,
     describe_viewed_size,
     describe_table_of_one,
     describe_special_tokens,
