@@ -193,7 +193,7 @@ def suggest_single_items(program: Program, finding: Finding) -> Iterator[Fix]:
     text = program.text(finding.span.file) if finding.span is not None else None
     if text is None or not OF_DICTS.search(finding.message):
         return
-    if has_images_of_sizes(finding):
+    if has_images_of_sizes(finding) or _has_other_channels(finding):
         return
     for node in text.nodes:
         if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":
@@ -238,13 +238,9 @@ def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
     """Suggest `Image.open(file).convert("RGB")`, where some pictures are grey or have
     an alpha channel.
     """
-    written = SHAPE.findall(finding.message)
-    shapes = [tuple(map(int, numbers.split(", "))) for numbers in written]
-    if len(shapes) != 2 or {len(shape) for shape in shapes} != {3}:
+    if not _has_other_channels(finding):
         return
-    channels = {shape[0] for shape in shapes}
-    if shapes[0][1:] != shapes[1][1:] or not channels <= set(CHANNELS):
-        return
+    yield from _suggest_mode_of_field(text, finding)
     for node in text.nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
@@ -254,6 +250,33 @@ def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:
         if isinstance(outer, ast.Attribute) and outer.attr == "convert":
             continue
         yield append_method(text, node, '.convert("RGB")')
+
+
+def _has_other_channels(finding: Finding) -> bool:
+    """Return whether two items are images of one size and of other channels."""
+    written = SHAPE.findall(finding.message)
+    shapes = [tuple(map(int, numbers.split(", "))) for numbers in written]
+    if len(shapes) != 2 or {len(shape) for shape in shapes} != {3}:
+        return False
+    channels = {shape[0] for shape in shapes}
+    return shapes[0][1:] == shapes[1][1:] and channels <= set(CHANNELS)
+
+
+def _suggest_mode_of_field(text: SourceText, finding: Finding) -> Iterator[Fix]:
+    """Suggest `transform(annotation.convert("L"))` where an item gets a mask."""
+    field = OF_DICTS.search(finding.message)
+    name = field[0].strip("[']") if field is not None else ""
+    for _, function in text.functions("__getitem__") if name else ():
+        for target, value in iter_assignments(function):
+            if get_dotted_name(target) != name or not isinstance(value, ast.Call):
+                continue
+            if len(value.args) == 1 and isinstance(value.args[0], ast.Name):
+                mode = "L" if OF_MASKS.search(name) else "RGB"
+                yield append_method(text, value.args[0], f'.convert("{mode}")')
+
+
+OF_MASKS = re.compile(r"mask|label|target|(^|_)(gt|seg|depth|annotation)(_|$)", re.I)
+"""How a field is called whose images have one channel."""
 
 
 def suggest_tensors_of_images(text: SourceText) -> Iterator[Fix]:
