@@ -337,7 +337,7 @@ class Session(FixTrials):
             lines = OriginalLines(self.program, reported.mended)
             finding = lines.move(finding) or finding
         finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
-        if reported.untried:
+        if reported.untried and not finding.fixes:
             count = reported.untried
             ways = (
                 "1 way to fix it was" if count == 1 else f"{count} ways to fix it were"
