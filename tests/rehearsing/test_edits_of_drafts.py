@@ -273,6 +273,31 @@ CASES = {
             "`model.reset_state()` above the loop",
         ],
     ),
+    "a model of other classes than its checkpoint, behind what the file holds": (
+        """\
+        from argparse import Namespace
+
+        CLASSES = ["rust", "blight", "mildew"]
+
+
+        def build(classes=10):
+            return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, classes))
+
+
+        model = build(len(CLASSES))
+        model(torch.rand(2, 4)).sum().backward()
+        torch.save({"model": model.state_dict(), "args": Namespace(lr=0.1)}, "plant.pt")
+        kept = torch.load("plant.pt")
+        other = build()
+        other.load_state_dict(kept["model"])
+        other.eval()
+        print(other(torch.rand(2, 4)).argmax(dim=1))
+        """,
+        [
+            '`torch.load("plant.pt", weights_only=False)`, if you trust the file',
+            "`build(len(CLASSES))`",
+        ],
+    ),
     "lists that are filled up": (
         """\
         PAD = 0

@@ -15,6 +15,7 @@ from shapewright.analysis.fixes.refusals.checkpoints import (
 )
 from shapewright.analysis.fixes.sibling_names import iter_command_options
 from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.model_builders import suggest_builder_arguments
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
 from shapewright.analysis.wrapped_states import (
@@ -351,6 +352,7 @@ def _suggest_constructor(
                 yield from _change_arguments(
                     text, node, misloaded.class_name, pairs, settings
                 )
+    yield from suggest_builder_arguments(program, sorted(pairs))
 
 
 def _suggest_variants(program: Program) -> Iterator[Fix]:

@@ -245,7 +245,7 @@ class Session(FixTrials):
             for reported in fresh
             if reported.mends and reported.mends[0].tried.complete
         ]
-        if self.again is None or not self.left or not mended_findings:
+        if self.again is None or not mended_findings:
             return None
         lines = {reported.place[:2] for reported in self.told}
         left = set.intersection(

@@ -40,6 +40,8 @@ OF_ELEMENTS = frozenset({"any-batch", "dtype", "missing-items", "numpy", "storag
 """Kinds of fixes that change no shape, leave out items that are none, or make as many
 rows as a batch has.
 """
+EXPLAINED = frozenset({"cause", "value"})
+"""Kinds of fixes that follow from the explained cause of an error."""
 Crowded = Collection[tuple[str, int]]
 """Lines with several calls that fail by themselves."""
 
@@ -83,6 +85,8 @@ def is_enough(
     searched for.
     """
     tried = mend.tried
+    if mend.option.kind in EXPLAINED and (tried.complete or tried.failures):
+        return True  # another number would hide the cause
     is_decided = mend.option.kind in OF_ELEMENTS or (
         mend.option.kind in DECIDED and turn > 0
     )  # what is warned of then was behind the error
@@ -207,9 +211,15 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
     if any(mend.option.kind == "any-batch" for mend in mends):
         mends = [mend for mend in mends if mend.option.kind != "last-batch"]
     mends = _drop_larger_tables(mends)
+    if any(mend.option.kind == "table" for mend in mends):
+        mends = [mend for mend in mends if mend.option.kind != "layer"]
     if code == INDEX_OUT_OF_RANGE:
         mends = _drop_larger_numbers(mends)
-    if any(mend.option.kind in DECIDED for mend in mends):
+    is_decided = any(mend.option.kind in DECIDED for mend in mends)
+    is_decided |= code == INDEX_OUT_OF_RANGE and any(
+        mend.option.kind not in GUESSED for mend in mends
+    )  # any larger number would fit
+    if is_decided:
         mends = [mend for mend in mends if mend.option.kind not in GUESSED]
     sized = [
         edit.span
