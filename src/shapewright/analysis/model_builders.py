@@ -64,7 +64,7 @@ def _iter_edits(
         for value in values.values()
         if value is not None and collect_names(value, ast.Load) <= known
     ]
-    for call in calls:
+    for call in calls if others else ():
         if values[id(call)] is not None or is_starred(call):
             continue
         for new in (*dict.fromkeys(others), str(size)):

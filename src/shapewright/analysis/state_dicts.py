@@ -253,6 +253,10 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
         evaluates = has_random_weights(
             text, call, [_get_owner(k) for k, *_ in misloaded.resized]
         )
+        others = sorted(_list_other_sizes(misloaded))
+        built = list(suggest_builder_arguments(program, others))
+        if built:  # as it was built before
+            return built
         sizes = list(_suggest_constructor(program, misloaded, evaluates))
         if _is_of_other_model(misloaded):
             return [*_suggest_variants(program), *sizes]
@@ -331,19 +335,24 @@ def _find_renaming(misloaded: Misloaded) -> tuple[str, str] | None:
     return None
 
 
-def _suggest_constructor(
-    program: Program, misloaded: Misloaded, settings: bool
-) -> Iterator[Fix]:
-    """Suggest the argument with which a model is built as it was when it was saved;
-    with `settings` also where a name or a dict of settings stands for it.
-    """
-    pairs = {
+def _list_other_sizes(misloaded: Misloaded) -> set[tuple[int, int]]:
+    """Return the sizes of a model that its weights have otherwise, with theirs."""
+    return {
         (ours[d], theirs[d])
         for _, ours, theirs in misloaded.resized
         if len(ours) == len(theirs)
         for d in range(len(ours))
         if ours[d] != theirs[d]
     }
+
+
+def _suggest_constructor(
+    program: Program, misloaded: Misloaded, settings: bool
+) -> Iterator[Fix]:
+    """Suggest the argument with which a model is built as it was when it was saved;
+    with `settings` also where a name or a dict of settings stands for it.
+    """
+    pairs = _list_other_sizes(misloaded)
     for file in program.trace.sources:
         text = program.text(file)
         for node in text.nodes if text is not None else ():
@@ -352,7 +361,6 @@ def _suggest_constructor(
                 yield from _change_arguments(
                     text, node, misloaded.class_name, pairs, settings
                 )
-    yield from suggest_builder_arguments(program, sorted(pairs))
 
 
 def _suggest_variants(program: Program) -> Iterator[Fix]:
