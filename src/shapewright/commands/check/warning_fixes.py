@@ -112,7 +112,9 @@ def _has_gone(
     """Return whether a run has fewer findings of a code, and no more of any other that
     is reported.
     """
-    codes = [place[2] for place in (*run.warnings, *run.notes)]
+    failed = {place[:2] for place in run.failures}  # where an error is told of
+    places = [place for place in (*run.warnings, *run.notes) if place[:2] not in failed]
+    codes = [place[2] for place in places]
     after = Counter(code for code in codes if code not in ignored)
     return after[code] < before[code] and all(
         after[other_code] <= before[other_code] for other_code in after
