@@ -86,7 +86,9 @@ def _check_loss(
         and OF_TRAINING.fullmatch(name.rpartition(".")[2])
         and name.rpartition(".")[0] == (apart[0].rpartition(".")[0] if apart else "")
     ]
-    if not apart or not masks or loss in rows or losses:
+    if not OF_LABELS.search(names[1]) or loss in rows or losses:
+        return  # what is reconstructed may be of all rows
+    if not apart or not masks:
         return
     yield build_finding(
         UNUSED_SPLIT,
@@ -99,6 +101,7 @@ def _check_loss(
 OF_TRAINING = re.compile(r"(train|trn|training)_?(mask|idx|index|indices|ids|nodes)")
 OF_TEST = re.compile(r"(test|val|valid|validation)_?(mask|idx|index|indices|ids|nodes)")
 """How the rows of a part are called."""
+OF_LABELS = re.compile(r"(^|[._])(y|ys|labels?|targets?|classes)(_|$)", re.I)
 
 
 def _is_of_words(call: ast.Call) -> bool:
