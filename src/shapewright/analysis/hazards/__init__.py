@@ -83,7 +83,13 @@ from shapewright.analysis.hazards import tied_weights as tied_weights
 from shapewright.analysis.hazards import unit_lengths as unit_lengths
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
-from shapewright.findings.codes import CODES, Looker, list_lookers
+from shapewright.findings.codes import (
+    BATCH_AXIS,
+    CODES,
+    WRONG_AXIS,
+    Looker,
+    list_lookers,
+)
 from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
@@ -158,7 +164,11 @@ def find_hazards(
             elif firsts[key] is looker:
                 findings[key] = replace(old, count=old.count + 1)
             firsts.setdefault(key, looker)
-    return sorted(findings.values(), key=_get_place)
+    wrong = {f.span for f in findings.values() if f.code == WRONG_AXIS}
+    return sorted(
+        (f for f in findings.values() if f.code != BATCH_AXIS or f.span not in wrong),
+        key=_get_place,
+    )  # a dim that is told of as the wrong one is not told of as the batch as well
 
 
 def _is_off(code: str, ignored: Collection[str], strict: bool) -> bool:

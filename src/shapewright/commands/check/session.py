@@ -38,7 +38,11 @@ from shapewright.commands.check.original_lines import OriginalLines
 from shapewright.commands.check.tried_fixes import (
     Mend,
 )
-from shapewright.commands.check.warning_fixes import WarningTrials, mend_warnings
+from shapewright.commands.check.warning_fixes import (
+    WarningTrials,
+    count_codes,
+    mend_warnings,
+)
 from shapewright.findings.codes import (
     CODES,
     DRAWN_INDEX,
@@ -112,6 +116,13 @@ class Session(FixTrials):
             error_spans = {
                 finding.span for finding in findings if finding.severity == "error"
             }
+            failed = {place[:2] for place in list_failures(self.program)}
+            before = count_codes(  # those among them that are not told of
+                finding
+                for finding in warnings
+                if finding.span is None
+                or (finding.span.file, finding.span.line) not in failed
+            )
             warnings = [
                 finding
                 for finding in warnings
@@ -119,7 +130,7 @@ class Session(FixTrials):
                 and not is_told_as_cause(finding, findings)
                 and not self.is_removed(finding)
             ]
-            findings += tuple(mend_warnings(trials, warnings))
+            findings += tuple(mend_warnings(trials, warnings, before))
             behind = self.list_behind(trials, findings)
             findings += tuple(f for f in behind if not is_told_as_cause(f, findings))
         if self.first:

@@ -53,7 +53,7 @@ def mend_warnings(
     counts all that the program has, by their codes.
     """
     if before is None:
-        before = Counter(finding.code for finding in findings if _is_mended(finding))
+        before = count_codes(findings)
     mended = 0
     shown: list[Finding] = []
     for finding in findings:
@@ -65,6 +65,11 @@ def mend_warnings(
                 fixes = _try_edits(trials, finding, options, before)
         shown.append(replace(finding, fixes=tuple(fixes)) if fixes else finding)
     return shown
+
+
+def count_codes(findings: Iterable[Finding]) -> Counter[str]:
+    """Count the codes of warnings."""
+    return Counter(finding.code for finding in findings if _is_mended(finding))
 
 
 def _is_mended(finding: Finding) -> bool:
