@@ -877,6 +877,9 @@ SPLIT_BY_CLASS = _mistake("split-by-class",
 SHARED_TRANSFORM = _mistake("shared-transform",
     "a transform for each part of one data set: the last one is that of both",
     "`val_set.dataset = copy.copy(val_set.dataset)` before")
+AUGMENTED_EVALUATION = _mistake("augmented-evaluation",
+    "data for evaluation that get the random changes of the training",
+    "a transform without random steps for the part that is evaluated")
 REPEATED_BY_WORKERS = _mistake("repeated-by-workers",
     "an `IterableDataset` that each worker of the loader reads as a whole",
     "a share for each worker, by `get_worker_info()`")

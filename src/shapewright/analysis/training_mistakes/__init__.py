@@ -9,6 +9,9 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import accuracies as accuracies
 from shapewright.analysis.training_mistakes import argument_names as argument_names
 from shapewright.analysis.training_mistakes import array_shapes as array_shapes
+from shapewright.analysis.training_mistakes import (
+    augmented_evaluation as augmented_evaluation,
+)
 from shapewright.analysis.training_mistakes import carried_states as carried_states
 from shapewright.analysis.training_mistakes import changed_draws as changed_draws
 from shapewright.analysis.training_mistakes import checkpoints as checkpoints

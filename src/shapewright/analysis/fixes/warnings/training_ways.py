@@ -105,6 +105,7 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_step,
     suggest_value,
 )
+from shapewright.analysis.fixes.warnings.transform_edits import suggest_plain_samples
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_called_normalizer,
     suggest_unchanged_draw,
@@ -112,6 +113,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ARRAYS_BROADCAST,
+    AUGMENTED_EVALUATION,
     CHANGED_DRAW,
     CLASS_WEIGHTS_INVERTED,
     CLASSES_BY_TEXT,
@@ -277,6 +279,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     EPOCH_NOT_SET: suggest_set_epoch,
     SEPARATE_DRAWS: suggest_one_draw,
     SHARED_TRANSFORM: suggest_own_data_set,
+    AUGMENTED_EVALUATION: suggest_plain_samples,
     SHUFFLED_ORDER: suggest_loader_in_order,
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
