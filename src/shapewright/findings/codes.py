@@ -897,6 +897,9 @@ SUM_AFTER_LOOP = _mistake("sum-after-loop",
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
     "means of batches, added and divided by the number of samples",
     "each mean times the number of samples of its batch")
+UNDIVIDED_LOSS = _mistake("undivided-loss",
+    "gradients of several batches added up for a step of SGD, of losses as they are",
+    "`(loss / accumulation_steps).backward()`")
 SCHEDULER_ORDER = _mistake("scheduler-order",
     "a scheduler that steps before its optimizer",
     "`scheduler.step()` after `optimizer.step()`")

@@ -77,6 +77,9 @@ from shapewright.analysis.training_mistakes import sorted_labels as sorted_label
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
 from shapewright.analysis.training_mistakes import training_modes as training_modes
 from shapewright.analysis.training_mistakes import (
+    undivided_losses as undivided_losses,
+)
+from shapewright.analysis.training_mistakes import (
     unequal_transforms as unequal_transforms,
 )
 from shapewright.analysis.training_mistakes import worker_copies as worker_copies

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.warnings.training_edits import suggest_last_batch
 from shapewright.analysis.hazards.first_samples import iter_first_samples
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.undivided_losses import (
+    find_count,
+    find_loss,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.curved_values import CurvedValue, iter_curved_values
 from shapewright.program.source_text import SourceText, find_imports, join_lines
@@ -192,3 +196,19 @@ def suggest_whole_batch(
             left, right = (text.written(p.value) for p in (place.first, place.second))
             new = f"({left} == {right}).float().mean().item()"
             yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def suggest_divided_loss(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the loss divided by the number of batches before a step."""
+    loss = find_loss(node) if isinstance(node, ast.Call) else None
+    test = program.node(finding.related[0].span) if finding.related else None
+    if loss is None or test is None or not isinstance(test[1], ast.expr):
+        return
+    count = find_count(test[1])
+    if count is not None:
+        new = f"{loss.id} / {test[0].written(count)}"
+        is_alone = isinstance(text.parent(loss), ast.Attribute)
+        new = f"({new})" if is_alone else new
+        yield Fix("fits", f"`{new}`", (Edit(text.span(loss), new),))

@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.warnings.loop_edits import (
 from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_count_of_samples,
     suggest_curve_of_mean,
+    suggest_divided_loss,
 )
 from shapewright.analysis.fixes.warnings.mode_edits import suggest_mode
 from shapewright.analysis.fixes.warnings.reset_edits import (
@@ -176,6 +177,7 @@ from shapewright.findings.codes import (
     SUM_AFTER_LOOP,
     TERMINAL_IGNORED,
     TRAINED_IN_EVAL_MODE,
+    UNDIVIDED_LOSS,
     UNEQUAL_TRANSFORMS,
     UNUSED_SPLIT,
 )
@@ -221,6 +223,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ),
     GRAPH_KEPT: suggest_value,
     MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    UNDIVIDED_LOSS: suggest_divided_loss,
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
