@@ -868,6 +868,9 @@ CLASSES_BY_TEXT = _mistake("classes-by-text",
 COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
     "rows that are oversampled before the split: copies of one row in both parts",
     "the split first, and the rare rows of the training part drawn again")
+FITTED_BEFORE_SPLIT = _mistake("fitted-before-split",
+    "data that are scaled by statistics of all rows, and split afterwards",
+    "`scaler.fit(x_train)` after the split")
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")

@@ -22,6 +22,9 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
+from shapewright.analysis.training_mistakes import (
+    early_statistics as early_statistics,
+)
 from shapewright.analysis.training_mistakes import early_stopping as early_stopping
 from shapewright.analysis.training_mistakes import (
     filtered_indices as filtered_indices,

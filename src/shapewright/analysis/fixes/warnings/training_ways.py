@@ -77,6 +77,7 @@ from shapewright.analysis.fixes.warnings.sign_edits import (
 )
 from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
 from shapewright.analysis.fixes.warnings.split_edits import (
+    suggest_later_scaler,
     suggest_shuffled_data,
     suggest_training_categories,
     suggest_training_columns,
@@ -129,6 +130,7 @@ from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FILTERED_INDEX,
     FITTED_ANEW,
+    FITTED_BEFORE_SPLIT,
     FLAG_WITHOUT_EFFECT,
     FLOORED_FACTOR,
     GRADIENTS_CLEARED_UNUSED,
@@ -286,6 +288,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SHUFFLED_ORDER: suggest_loader_in_order,
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
+    FITTED_BEFORE_SPLIT: suggest_later_scaler,
     CLASSES_BY_TEXT: suggest_class_name,
 }
 """What suggests edits, by the code of a mistake of a training."""
