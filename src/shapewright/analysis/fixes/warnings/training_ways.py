@@ -54,7 +54,10 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_model_of_fold,
     suggest_reset,
 )
-from shapewright.analysis.fixes.warnings.sampler_edits import suggest_set_epoch
+from shapewright.analysis.fixes.warnings.sampler_edits import (
+    suggest_set_epoch,
+    suggest_share_of_worker,
+)
 from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
@@ -154,6 +157,7 @@ from shapewright.findings.codes import (
     PATIENCE_NOT_RESET,
     RATE_AS_FACTOR,
     REBOUND_PARAMETER,
+    REPEATED_BY_WORKERS,
     RETURN_IN_LOOP,
     RETURN_ORDER,
     REVERSED_GUIDANCE,
@@ -282,6 +286,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ARRAYS_BROADCAST: suggest_flat_array,
     SEED_REPEATED: suggest_one_seed,
     EPOCH_NOT_SET: suggest_set_epoch,
+    REPEATED_BY_WORKERS: suggest_share_of_worker,
     SEPARATE_DRAWS: suggest_one_draw,
     SHARED_TRANSFORM: suggest_own_data_set,
     AUGMENTED_EVALUATION: suggest_plain_samples,
