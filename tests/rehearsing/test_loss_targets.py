@@ -68,6 +68,11 @@ class Shifting(Recurrent):  # begins with a vector of its own
         return self.head(self.rnn(x)[0])
 
 
+class TinyForCausalLM(Attention):  # hides later tokens in a way of its own
+    def forward(self, ids):
+        return super().forward(ids)[:, 0:]
+
+
 data = TensorDataset(torch.randint(0, 20, (64, 9)), torch.randint(0, 20, (64, 9)))
 model = {model}
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -102,6 +107,18 @@ UNSHIFTED = {
         "Attention()",
         "loss = F.nll_loss(model(ids).log_softmax(-1).transpose(1, 2), ids)",
     ),
+    "a model for next tokens": ("TinyForCausalLM(causal=False)", WHOLE),
+    "padding that is ignored": (
+        "Attention()",
+        "labels = ids.clone(); labels[labels == 0] = -100; "
+        "loss = F.cross_entropy(model(ids).transpose(1, 2), labels)",
+    ),
+    "a batch that is filled up": (
+        "Recurrent()",
+        "ids = torch.full((4, 9), 1); ids[0, :5] = torch.arange(5); "
+        "labels = ids.masked_fill(ids == 1, -100); "
+        "loss = F.cross_entropy(model(ids).transpose(1, 2), labels)",
+    ),
 }
 LEGAL_TARGETS = {
     "shifted": ("Attention()", SHIFTED),
@@ -130,6 +147,16 @@ LEGAL_TARGETS = {
         "labels = ids.clone(); labels[:, :-1] = ids[:, 1:]; "
         "loss = F.cross_entropy(model(ids).transpose(1, 2), labels)",
     ),
+    "shifted before padding is ignored": (
+        "Attention()",
+        "labels = ids.roll(-1, 1); labels[:, -1] = -100; "
+        "loss = F.cross_entropy(model(ids).transpose(1, 2), labels)",
+    ),
+    "shifted into a batch that is filled up": (
+        "Attention()",
+        "labels = torch.full_like(ids, -100); labels[:, :-1] = ids[:, 1:]; "
+        "loss = F.cross_entropy(model(ids).transpose(1, 2), labels)",
+    ),
     "rolled": (
         "Attention()",
         "loss = F.cross_entropy(model(ids).transpose(1, 2), ids.roll(-1, 1))",
@@ -151,6 +178,27 @@ def write_tokens(model: str, loss: str) -> str:
 @pytest.mark.parametrize("name", UNSHIFTED)
 def test_targets_that_are_not_shifted_are_found(name: str, tmp_path: Path) -> None:
     assert codes(tmp_path, write_tokens(*UNSHIFTED[name])) == ["unshifted-target"]
+
+
+SHIFTS = {
+    "loss = F.cross_entropy(model(ids).view(-1, 20), ids.view(-1))": (
+        "`F.cross_entropy(model(ids)[:, :-1].reshape(-1, 20), ids[:, 1:].reshape(-1))`"
+    ),
+    "loss = F.cross_entropy(model(ids).transpose(1, 2), ids)": (
+        "`F.cross_entropy(model(ids)[:, :-1].transpose(1, 2), ids[:, 1:])`"
+    ),
+    "loss = F.cross_entropy(model(ids).flatten(0, 1), ids.flatten(), ignore_index=0)": (
+        "`F.cross_entropy(model(ids)[:, :-1].flatten(0, 1), ids[:, 1:].flatten(),"
+        " ignore_index=0)`"
+    ),
+}
+
+
+@pytest.mark.parametrize("loss", SHIFTS)
+def test_scores_and_targets_are_shifted_by_an_edit(loss: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, write_tokens("Attention()", loss))
+    (finding,) = report.findings
+    assert SHIFTS[loss] in [fix.message for fix in finding.fixes if fix.checked]
 
 
 @pytest.mark.parametrize("name", LEGAL_TARGETS)

@@ -135,6 +135,17 @@ def test_the_frozen_part_is_put_in_evaluation_by_an_edit(tmp_path: Path) -> None
     assert [fix.message for fix in finding.fixes] == ["`net.body.eval()`"]
 
 
+def test_features_that_were_evaluated_before_are_a_warning(tmp_path: Path) -> None:
+    before = "net.body.requires_grad_(False)\nnet.eval()\nwith torch.no_grad():\n"
+    before += "    known = net.body(torch.randn(4, 4))"
+    text = FROZEN.format(freeze=before, mode="pass")
+    (finding,) = rehearsed(tmp_path, HEAD + text).findings
+    assert (finding.code, finding.severity) == ("statistics-not-frozen", "warning")
+    plain = FROZEN.format(freeze="net.body.requires_grad_(False)", mode="pass")
+    (finding,) = rehearsed(tmp_path, HEAD + plain).findings
+    assert finding.severity == "note"
+
+
 def _codes(folder: Path, text: str) -> list[str]:
     report = rehearsed(folder, HEAD + text)
     assert report.complete

@@ -119,6 +119,22 @@ WRONG = {
         "        for shard in range(4):\n"
         "            yield from [(torch.zeros(6), shard % 3)] * 5\n\n\n"
         "fit(DataLoader(Shards(20), 10, num_workers=2))"),
+    "workers of rows that were drawn before": ("repeated-by-workers",
+        "class Drawn(Stream):\n"
+        "    def __init__(self, rows):\n"
+        "        rng = np.random.default_rng(0)\n"
+        "        self.rows = rng.normal(size=(rows, 6)).astype(np.float32)\n"
+        "    def __iter__(self):\n"
+        "        for i in range(len(self.rows)):\n"
+        "            yield torch.from_numpy(self.rows[i].copy()), i % 3\n\n\n"
+        "fit(DataLoader(Drawn(20), 10, num_workers=2))"),
+    "workers of a list that was drawn before": ("repeated-by-workers",
+        "class Drawn(Stream):\n"
+        "    def __init__(self, rows):\n"
+        "        self.rows = [torch.randn(6) for _ in range(rows)]\n"
+        "    def __iter__(self):\n"
+        "        for row in self.rows:\n            yield row, 1\n\n\n"
+        "fit(DataLoader(Drawn(20), 10, num_workers=2))"),
     "zipped names": ("shuffled-order",
         TRAIN + "loader = DataLoader(rows, 10, shuffle=True)\n"
         "guesses, _ = predict(loader)\n"
@@ -235,6 +251,12 @@ RIGHT = {
         "first, second = Subset(Rows(), range(30)), Subset(Rows(), range(30, 40))\n"
         "first.dataset.transform = torch.sqrt\n"
         f"second.dataset.transform = torch.abs\n{LATER}",
+    "rows that a method draws":
+        "class Drawn(Stream):\n"
+        "    def __iter__(self):\n"
+        "        for i in range(20):\n            yield self.draw(), i % 3\n"
+        "    def draw(self):\n        return torch.randn(6)\n\n\n"
+        "fit(DataLoader(Drawn(20), 10, num_workers=2))",
     "one worker": "fit(DataLoader(Stream(20), 10, num_workers=1))",
     "no worker": "fit(DataLoader(Stream(20), 10))",
     "a share by the worker's number":
@@ -344,3 +366,14 @@ def test_the_edit_is_tried(name: str, tmp_path: Path) -> None:
     (finding,) = [f for f in report.findings if f.code == code]
     assert finding.fixes[0].message == EDITS[name]
     assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize("name", [name for name in WRONG if "drawn before" in name])
+def test_each_worker_gets_a_share_by_an_edit(name: str, tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, BEFORE + WRONG[name][1]).findings
+    (fix,) = finding.fixes
+    share = "range(start, len(self.rows), step)"
+    if "list" in name:
+        share = "itertools.islice(self.rows, start, None, step)"
+    assert fix.checked
+    assert share in fix.message

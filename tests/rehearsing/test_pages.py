@@ -25,6 +25,7 @@ CODES = (
     "separate-draws", "state-not-resumed", "scheduler-of-replaced",
     "metric-direction", "scaled-step", "count-not-reset", "state-of-other-samples",
     "separate-permutations", "decay-swapped", "shared-transform",
+    "augmented-evaluation", "undivided-loss", "fitted-before-split",
     "repeated-by-workers", "shuffled-order", "seed-repeated",
     "arrays-broadcast", "state-dropped", "rate-as-factor",
     "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",

@@ -868,6 +868,9 @@ CLASSES_BY_TEXT = _mistake("classes-by-text",
 COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
     "rows that are oversampled before the split: copies of one row in both parts",
     "the split first, and the rare rows of the training part drawn again")
+FITTED_BEFORE_SPLIT = _mistake("fitted-before-split",
+    "data that are scaled by statistics of all rows, and split afterwards",
+    "`scaler.fit(x_train)` after the split")
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")
@@ -877,6 +880,9 @@ SPLIT_BY_CLASS = _mistake("split-by-class",
 SHARED_TRANSFORM = _mistake("shared-transform",
     "a transform for each part of one data set: the last one is that of both",
     "`val_set.dataset = copy.copy(val_set.dataset)` before")
+AUGMENTED_EVALUATION = _mistake("augmented-evaluation",
+    "data for evaluation that get the random changes of the training",
+    "a transform without random steps for the part that is evaluated")
 REPEATED_BY_WORKERS = _mistake("repeated-by-workers",
     "an `IterableDataset` that each worker of the loader reads as a whole",
     "a share for each worker, by `get_worker_info()`")
@@ -894,6 +900,9 @@ SUM_AFTER_LOOP = _mistake("sum-after-loop",
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
     "means of batches, added and divided by the number of samples",
     "each mean times the number of samples of its batch")
+UNDIVIDED_LOSS = _mistake("undivided-loss",
+    "gradients of several batches added up for a step of SGD, of losses as they are",
+    "`(loss / accumulation_steps).backward()`")
 SCHEDULER_ORDER = _mistake("scheduler-order",
     "a scheduler that steps before its optimizer",
     "`scheduler.step()` after `optimizer.step()`")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.hidden_targets import find_hidden_targets
+from shapewright.analysis.hazards.loss_targets import SHIFTING
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import MASKED_TARGETS, SHIFTED_TWICE, looks_for
 from shapewright.findings.finding import Finding
@@ -19,8 +20,6 @@ from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 FILLS = frozenset({"masked_fill", "where"})
 LOSSES = frozenset({"cross_entropy", "nll_loss"})
-SHIFTING = re.compile(r"(LMHeadModel|ForCausalLM)$")
-"""Models of transformers that compare a position with the label behind it."""
 TARGETS = re.compile(r"label|target", re.I)
 FARTHEST = 12
 """Calls between targets and the loss."""

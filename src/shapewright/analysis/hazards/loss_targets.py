@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,6 +40,9 @@ DRAWS = operators_with("is_random") & (
 JOINING = operators_with("joins_tensors") | {"pad_sequence"}
 SQUARES = frozenset({"pow", "**", "square", "abs"})
 
+SHIFTING = re.compile(r"(LMHeadModel|ForCausalLM)$")
+"""Models of transformers that compare a position with the label behind it."""
+
 Slices = tuple[Any, ...]
 
 
@@ -72,14 +76,21 @@ def find_unshifted_targets(scene: HazardContext) -> Iterator[Finding]:
 
 def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]:
     """Return the tensor of which a tensor shows tokens, and the slices taken of it;
-    None if it is written to in place.
+    None if it is written to in place once something has read it.
     """
     cuts: Slices = ()
     for _ in range(16):
-        written = scene.users.get(fact.tensor, ())
-        if any(user.op.kind == "inplace" for user in written):
+        is_write = [
+            user.op.kind == "inplace"
+            for user in scene.users.get(fact.tensor, ())
+            if not user.op.outputs or user.op.outputs[0].dtype != "bool"
+        ]
+        if any(is_write[is_write.index(False) :] if False in is_write else ()):
             return None, ()
+        writes = [u for u in scene.users.get(fact.tensor, ()) if u.op.kind == "inplace"]
         call = scene.maker(fact)
+        if writes and not all(map(is_write_of_ignored, writes)):
+            return fact, cuts  # filled first, and not what it was made of
         is_masked = call is not None and call.name == "masked_fill"
         if call is None or (len(call.op.inputs) != 1 and not is_masked):
             break
@@ -92,6 +103,13 @@ def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]
             break
         fact = call.op.inputs[0]
     return fact, cuts
+
+
+def is_write_of_ignored(call: OperatorCall) -> bool:
+    """Return whether a call writes a negative number, which stands for no class."""
+    values = call.arguments.values()
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return call.name in ("[]=", "masked_fill_") and any(n < -1 for n in numbers)
 
 
 def _find_embedding(
@@ -126,11 +144,25 @@ def _find_embedding(
             waiting.append((padded, taken))
             continue
         causal = causal or _is_causal(scene, call)
-        cut = (call.given(1), *taken) if call.name == "[]" else taken
+        is_cut = call.name == "[]" and call.op.inputs[0].shape != fact.shape
+        cut = (call.given(1), *taken) if is_cut else taken
         waiting += [(source, cut) for source in _find_same_positions(call, fact)]
-    if embedding is None or not causal or time is None:
+    if embedding is None or time is None:
+        return None
+    if not causal and not _is_of_next_tokens(scene, embedding):
         return None
     return embedding if _has_positions(scene, scores, time) else None
+
+
+def _is_of_next_tokens(scene: HazardContext, embedding: OperatorCall) -> bool:
+    """Return whether an embedding is that of a model of transformers for next tokens,
+    which makes its mask itself.
+    """
+    return any(
+        SHIFTING.search(call.class_name) is not None
+        and embedding.op.index in range(*call.ops)
+        for call in scene.program.trace.calls
+    )
 
 
 def _find_causal_padding(scene: HazardContext, call: OperatorCall) -> Fact | None:

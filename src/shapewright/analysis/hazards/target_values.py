@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from shapewright.analysis.hazards.averaged_maps import find_averaged_maps
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.ignored_indices import find_unread_ignore_index
+from shapewright.analysis.hazards.loss_targets import is_write_of_ignored
 from shapewright.analysis.hazards.padded_labels import find_padded_labels
 from shapewright.analysis.hazards.padded_lists import PaddedList, find_padded_list
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
@@ -145,7 +146,7 @@ def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
         if padding is not None:
             followed.labels[op.outputs[0].tensor] = padding
             continue
-        if _is_write_of_ignored(call):
+        if is_write_of_ignored(call):
             followed.labels.pop(op.inputs[0].tensor, None)
             continue
         followed.follow(call)
@@ -194,13 +195,6 @@ def _is_needed_end(lists: PaddedList) -> bool:
         and getattr(lists.text.parent(node), "op", None).__class__ is ast.Add
         for node in lists.text.nodes
     )
-
-
-def _is_write_of_ignored(call: OperatorCall) -> bool:
-    """Return whether a call writes a negative number, which stands for no class."""
-    values = call.arguments.values()
-    numbers = [value for value in values if isinstance(value, int | float)]
-    return call.name in ("[]=", "masked_fill_") and any(n < -1 for n in numbers)
 
 
 def _find_padding(scene: HazardContext, call: OperatorCall) -> _Labels | None:

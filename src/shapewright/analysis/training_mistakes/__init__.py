@@ -9,6 +9,9 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import accuracies as accuracies
 from shapewright.analysis.training_mistakes import argument_names as argument_names
 from shapewright.analysis.training_mistakes import array_shapes as array_shapes
+from shapewright.analysis.training_mistakes import (
+    augmented_evaluation as augmented_evaluation,
+)
 from shapewright.analysis.training_mistakes import carried_states as carried_states
 from shapewright.analysis.training_mistakes import changed_draws as changed_draws
 from shapewright.analysis.training_mistakes import checkpoints as checkpoints
@@ -19,6 +22,9 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import copied_rows as copied_rows
 from shapewright.analysis.training_mistakes import counters as counters
 from shapewright.analysis.training_mistakes import data_sets as data_sets
+from shapewright.analysis.training_mistakes import (
+    early_statistics as early_statistics,
+)
 from shapewright.analysis.training_mistakes import early_stopping as early_stopping
 from shapewright.analysis.training_mistakes import (
     filtered_indices as filtered_indices,
@@ -73,6 +79,9 @@ from shapewright.analysis.training_mistakes import single_turns as single_turns
 from shapewright.analysis.training_mistakes import sorted_labels as sorted_labels
 from shapewright.analysis.training_mistakes import terminal_states as terminal_states
 from shapewright.analysis.training_mistakes import training_modes as training_modes
+from shapewright.analysis.training_mistakes import (
+    undivided_losses as undivided_losses,
+)
 from shapewright.analysis.training_mistakes import (
     unequal_transforms as unequal_transforms,
 )

@@ -29,6 +29,7 @@ from shapewright.analysis.training_mistakes.curved_means import (
     find_curved_means,
     find_means_of_measures,
 )
+from shapewright.analysis.training_mistakes.inner_sums import find_inner_sums
 from shapewright.analysis.training_mistakes.meters import (
     MatchCounter,
     MeterCall,
@@ -79,6 +80,8 @@ def find_wrong_accuracies(scene: RehearsalContext) -> Iterator[Finding]:
                 loop.text.around(node, *LOOPS) is loop.node
             ):
                 yield from _check_total(loop, node)
+        if set(_get_batch_sizes(loop)) != {1}:
+            yield from find_inner_sums(loop, _is_batch_count)
         for call in iter_meter_calls(loop.text, loop.node):
             yield from _check_meter(loop, call)
         for counter in iter_counters(loop.text):

@@ -40,7 +40,7 @@ def find_copies_before_splits(scene: RehearsalContext) -> Iterator[Finding]:
     for text in scene.program.own_texts():
         copies = _Copies(text)
         for call in text.nodes:
-            if not isinstance(call, ast.Call) or not _is_split(text, call):
+            if not isinstance(call, ast.Call) or not is_split(text, call):
                 continue
             first = call.args[:1] if get_called_name(call) != "split" else call.args
             for value in first:
@@ -58,7 +58,7 @@ def find_copies_before_splits(scene: RehearsalContext) -> Iterator[Finding]:
                 break
 
 
-def _is_split(text: SourceText, call: ast.Call) -> bool:
+def is_split(text: SourceText, call: ast.Call) -> bool:
     """Return whether a call divides rows into parts for training and evaluation."""
     name = get_called_name(call)
     if name in SPLITS:

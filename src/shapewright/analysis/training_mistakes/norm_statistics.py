@@ -27,19 +27,22 @@ from shapewright.record.report import Place
 def find_frozen_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     """Find frozen layers of batch norm that update their statistics in training."""
     for met in scene.observations("frozen-statistics"):
-        path, count = met.name.split()
+        path, count, *measured = met.name.split()
         who, goes, its = f"`{path}` is", "it goes", "its"
         if count != "1":
             who, goes, its = f"{count} batch norms of `{path}` are", "they go", "their"
         call = _find_evaluation(scene, path)
+        effect = "so the features change"
+        if measured:
+            effect += " from those that were evaluated before the training"
         # Where the program has put it into evaluation mode, nobody means to undo that.
         yield build_finding(
             STATISTICS_NOT_FROZEN,
             f"{who} frozen, but in training mode: {goes} on with {its} running"
-            " statistics, so the features change",
+            f" statistics, {effect}",
             scene.span(met.place, "train"),
             (call, "`eval()` is called here, and undone by the later `train()`"),
-            severity="warning" if call is not None else None,
+            severity="warning" if call is not None or measured else None,
         )
 
 

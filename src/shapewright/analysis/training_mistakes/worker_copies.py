@@ -77,11 +77,14 @@ def _is_ending(text: SourceText, reader: ast.FunctionDef) -> bool:
 
 
 def _list_called(text: SourceText, reader: ast.FunctionDef) -> list[ast.AST]:
-    """Return the class of a stream, and the functions of the file that it calls."""
-    whole: ast.AST = text.around(reader, ast.ClassDef) or reader
-    names = {get_called_name(node) for node in ast.walk(whole)} - {""}
-    called = [node for name in names for _, node in text.functions(name)]
-    return [whole, *called]
+    """Return the function that reads a stream, and those of the file that it calls: not
+    what made the data before, once for all workers.
+    """
+    held: list[ast.AST] = [reader]
+    for part in held:  # grows as it goes
+        for name in {get_called_name(node) for node in ast.walk(part)} - {""}:
+            held += [f for _, f in text.functions(name) if f not in held]
+    return held
 
 
 def _is_drawing(part: ast.AST) -> bool:

@@ -29,6 +29,7 @@ class _Norm:
         self.began: Place | None = None  # the `train()` that it follows
         self.frozen: set[int] = set()  # steps made before its calls as a frozen layer
         self.first = 0  # the event of the first of those
+        self.is_measured = False  # evaluated before the first of those
         self.is_trained = False  # with its own parameters
         self.is_thawed = False  # trained again after it was frozen
         self.updated: int | None = None  # the event at which a call last did
@@ -81,6 +82,7 @@ class NormStatistics:
         elif own:
             if not norm.frozen:
                 norm.first = now
+                norm.is_measured = norm.evaluated is not None
             norm.frozen.add(steps)
             norm.began = self.began.get(id(layer)) or norm.began or self.run.here()
 
@@ -100,15 +102,19 @@ class NormStatistics:
             if at >= storages[number].first
         }
         by_place: dict[Place, list[str]] = {}
+        measured: set[Place] = set()
         for number, norm in storages.items():
             if norm.began is not None and number not in written:
                 path = self.run.calls.paths.get(id(norm.module), "")
                 by_place.setdefault(norm.began, []).append(path)
+                measured |= {norm.began} if norm.is_measured else set()
         for place, paths in by_place.items():
             common = _join_paths(paths)
             if common:
                 name = self._name_of(common)
-                self.meet("frozen-statistics", place, None, f"{name} {len(paths)}")
+                words = f"{name} {len(paths)}"
+                words += " measured" if place in measured else ""
+                self.meet("frozen-statistics", place, None, words)
 
     def look_at_copies(self, held: Collection[int]) -> None:
         """Report copies of models whose weights are averaged, but not their statistics.

@@ -195,22 +195,26 @@ def suggest_own_data_set(
     whole = text.written(owner)
     new = f"{whole} = copy.copy({whole})"
     edits = [write_before(text, node, new)]
+    imported = write_import_of_copy(text)
+    if imported is not None:
+        yield Fix("fits", f"`{new}`", (*edits, *imported))
+
+
+def write_import_of_copy(text: SourceText) -> tuple[Edit, ...] | None:
+    """Return the edit that imports `copy`: none where it is imported, None where no
+    import shows the place.
+    """
     imports = [
         n for n in text.nodes
         if isinstance(n, ast.Import) and any(a.name == "copy" for a in n.names)
     ]  # fmt: skip
-    first = next(
-        (n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)), None
-    )
-    if first is not None and isinstance(first, ast.ImportFrom):
-        is_future = first.module == "__future__"
-        later = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        first = later[1] if is_future and len(later) > 1 else first
-    if not imports:
-        if first is None:
-            return
-        edits.append(write_before(text, first, "import copy"))
-    yield Fix("fits", f"`{new}`", tuple(edits))
+    if imports:
+        return ()
+    later = [n for n in text.nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+    first = later[0] if later else None
+    if isinstance(first, ast.ImportFrom) and first.module == "__future__":
+        first = later[1] if len(later) > 1 else first
+    return None if first is None else (write_before(text, first, "import copy"),)
 
 
 def suggest_loader_in_order(

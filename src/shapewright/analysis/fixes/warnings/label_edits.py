@@ -5,17 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.warnings.padding_edits import (
     find_filling_name,
     suggest_ignored_lists,
-)
-from shapewright.analysis.hazards.window_targets import (
-    get_end_of_window,
-    get_first_item,
 )
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
@@ -265,119 +260,6 @@ def _write_class_loss(
         return None  # it is not imported
     edit = Edit(text.span(call.func), new)
     return Fix("fits", f"`{new}` in place of `{before}`", (edit,))
-
-
-def suggest_shifted_items(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `return tokens[:-1], tokens[1:]` in a data set whose items have the same
-    tokens twice, and slices one place later for targets that are cut like the inputs;
-    for the last value of a window the one behind it.
-    """
-    if "the last value of the window" in finding.message:
-        yield from _suggest_next_value(program, finding, text, node)
-        return
-    for file in program.trace.sources:
-        source = program.text(file)
-        functions = source.functions("__getitem__") if source is not None else ()
-        for _, function in functions:
-            last = function.body[-1]
-            value = last.value if isinstance(last, ast.Return) else None
-            if source is None or not isinstance(value, ast.Tuple):
-                continue
-            parts = [source.written(part) for part in value.elts]
-            if (
-                len(parts) != 2
-                or parts[0] != parts[1]
-                or not parts[1].endswith("[:-1]")
-            ):
-                continue
-            new = f"{parts[1].removesuffix('[:-1]')}[1:]"
-            edit = Edit(source.span(value.elts[1]), new)
-            yield Fix("fits", f"`return {parts[0]}, {new}`", (edit,))
-
-    for source in program.own_texts():
-        yield from _suggest_later_slices(source)
-
-
-def _suggest_next_value(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `series[i + n]` for `series[i + n - 1]`, and one window less where there
-    is no value behind the last one.
-    """
-    place = program.node(finding.related[0].span) if finding.related else None
-    window = place[1] if place is not None else None
-    if not isinstance(node, ast.Subscript) or not isinstance(window, ast.Subscript):
-        return
-    end = get_end_of_window(window, node)
-    if end is None:
-        return
-    item = get_first_item(node)
-    edit = Edit(text.span(item), text.written(end))
-    new = text.line_of(node).replace(text.line_of(item), text.line_of(end), 1)
-    yield Fix("fits", f"`{new}`", (edit,))
-    loop, owner = text.around(node, ast.For), text.around(node, ast.ClassDef)
-    ends: list[ast.expr] = [loop.iter] if loop is not None else []
-    for part in ast.walk(owner) if owner is not None else ():
-        if isinstance(part, ast.FunctionDef) and part.name == "__len__":
-            ends += [
-                n.value
-                for n in ast.walk(part)
-                if isinstance(n, ast.Return) and n.value is not None
-            ]
-    sums = [
-        part
-        for whole in ends
-        for part in ast.walk(whole)
-        if isinstance(part, ast.BinOp)
-        and isinstance(part.op, ast.Add)
-        and text.written(part.right) == "1"
-    ]
-    if len(sums) == 1:
-        fewer = Edit(text.span(sums[0]), text.written(sums[0].left))
-        shown = f"`{new}` and `{text.line_of(sums[0].left)}`"
-        yield Fix("fits", shown, (edit, fewer))
-
-
-def _suggest_later_slices(text: SourceText) -> Iterator[Fix]:
-    """Suggest `data[s + 1:s + n + 1]` where targets are cut in the same way as inputs:
-    `y = torch.stack([data[s:s + n] for s in starts])`.
-    """
-    for node in text.nodes:
-        body = getattr(node, "body", None)
-        if not isinstance(body, list):
-            continue
-        lines = [
-            line
-            for line in body
-            if isinstance(line, ast.Assign)
-            and len(line.targets) == 1
-            and isinstance(line.targets[0], ast.Name)
-        ]
-        for first, second in pairwise(lines):
-            if ast.dump(first.value) != ast.dump(second.value):
-                continue
-            slices = [
-                part for part in ast.walk(second.value) if isinstance(part, ast.Slice)
-            ]
-            if len(slices) != 1 or slices[0].step is not None:
-                continue
-            (cut,) = slices
-            lower = f"{text.written(cut.lower)} + 1" if cut.lower is not None else "1"
-            upper = text.written(cut.upper) if cut.upper is not None else ""
-            if upper == "-1" and cut.lower is None:
-                upper = ""
-            elif upper.startswith("-"):
-                continue
-            elif upper:
-                upper += " + 1"
-            whole = text.parent(cut)
-            if cut.lower is None and cut.upper is None:
-                continue
-            if isinstance(whole, ast.Subscript) and whole.slice is cut:
-                new = f"{text.written(whole.value)}[{lower}:{upper}]"
-                yield Fix("fits", f"`{new}`", (Edit(text.span(whole), new),))
 
 
 def suggest_cloned_targets(

@@ -10,6 +10,11 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.warnings.training_edits import suggest_last_batch
 from shapewright.analysis.hazards.first_samples import iter_first_samples
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.inner_sums import is_sum_of_entries
+from shapewright.analysis.training_mistakes.undivided_losses import (
+    find_count,
+    find_loss,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.curved_values import CurvedValue, iter_curved_values
 from shapewright.program.source_text import SourceText, find_imports, join_lines
@@ -100,6 +105,9 @@ def suggest_count_of_samples(
         divisor = node.value
     message = finding.message
     loader = _get_loader(divisor) or _find_enumerated(program, finding)
+    if "turn of the inner loop" in message:
+        yield from _suggest_count_of_turns(program, finding, text, node)
+        return
     if loader and divisor is not None and " by the number of batches" in message:
         new = f"len({loader}.dataset)"
         yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
@@ -115,6 +123,30 @@ def suggest_count_of_samples(
         edits = (*count, Edit(where.span(place.right), f"len({loader}.dataset)"))
         message = "the correct answers, added up, divided by the number of samples"
         yield Fix("fits", message, edits)
+
+
+def _suggest_count_of_turns(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to divide by the number of turns of an inner loop as well."""
+    place = program.node(finding.related[0].span) if finding.related else None
+    loop = place[0].around(place[1], ast.For) if place is not None else None
+    divisor = node.right if isinstance(node, ast.BinOp) else None
+    if isinstance(node, ast.AugAssign):
+        divisor = node.value
+    if place is None or loop is None or divisor is None or place[0] is not text:
+        return
+    owner = finding.message.partition("`")[2].partition("`")[0]
+    count = ""
+    if get_called_name(loop.iter) == "range" and isinstance(loop.iter, ast.Call):
+        turns = loop.iter.args[0] if len(loop.iter.args) == 1 else None
+        is_known = isinstance(turns, ast.Constant | ast.Name | ast.Attribute)
+        count = text.written(turns) if turns is not None and is_known else ""
+    elif isinstance(node, ast.BinOp) and is_sum_of_entries(node.left, owner):
+        count = f"len({owner})"
+    if count:
+        new = f"({text.written(divisor)} * {count})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
 
 
 def _find_enumerated(program: Program, finding: Finding) -> str:
@@ -192,3 +224,19 @@ def suggest_whole_batch(
             left, right = (text.written(p.value) for p in (place.first, place.second))
             new = f"({left} == {right}).float().mean().item()"
             yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def suggest_divided_loss(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the loss divided by the number of batches before a step."""
+    loss = find_loss(node) if isinstance(node, ast.Call) else None
+    test = program.node(finding.related[0].span) if finding.related else None
+    if loss is None or test is None or not isinstance(test[1], ast.expr):
+        return
+    count = find_count(test[1])
+    if count is not None:
+        new = f"{loss.id} / {test[0].written(count)}"
+        is_alone = isinstance(text.parent(loss), ast.Attribute)
+        new = f"({new})" if is_alone else new
+        yield Fix("fits", f"`{new}`", (Edit(text.span(loss), new),))

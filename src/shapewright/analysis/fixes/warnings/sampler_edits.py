@@ -1,4 +1,6 @@
-"""Edits for samplers that are not told the epoch."""
+"""Edits for samplers that are not told the epoch, and streams that do not ask for their
+worker.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Finding, Fix
+from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    collect_names,
     get_called_name,
     get_dotted_name,
 )
@@ -139,3 +142,66 @@ def _find_way(text: SourceText, loader: ast.expr) -> str:
         if "batch_sampler" in words:
             return "batch_sampler.sampler"
     return "sampler"
+
+
+SHARE = (
+    "worker = torch.utils.data.get_worker_info()",
+    "start, step = (worker.id, worker.num_workers) if worker else (0, 1)",
+)
+
+
+def suggest_share_of_worker(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest that each worker of a stream yields a share of its samples."""
+    place = program.node(finding.related[0].span) if finding.related else None
+    reader = place[0].around(place[1], ast.FunctionDef) if place is not None else None
+    if place is None or reader is None:
+        return
+    where = place[0]
+    loops = [part for part in reader.body if isinstance(part, ast.For)]
+    names = collect_names(reader) & {"worker", "start", "step"}
+    if len(loops) != 1 or names or "import torch\n" not in where.text:
+        return
+    loop = loops[0]
+    before = {
+        name
+        for part in reader.body[: reader.body.index(loop)]
+        for name in collect_names(part, ast.Store)
+    }
+    kept = [
+        part
+        for part in ast.walk(loop)
+        if (isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
+            and part.value.id in before and part.attr in KEEPING)
+        or (isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            and part.id in before)
+    ]  # fmt: skip
+    yields = [part for part in ast.walk(loop) if isinstance(part, YIELDS)]
+    if kept or not yields or reader.body[-1] is not loop:
+        return  # what it yields depends on the samples before
+    head = _write_share(where, loop.iter)
+    indent = " " * loop.col_offset
+    edits = [
+        write_before(where, loop, f"\n{indent}".join(SHARE)),
+        Edit(where.span(loop.iter), head),
+    ]
+    if head.startswith("itertools.") and "import itertools" not in where.text:
+        first = next(n for n in where.nodes if isinstance(n, ast.Import))
+        edits.append(write_before(where, first, "import itertools"))
+    yield Fix("fits", f"`{SHARE[0]}`, and `{head}`", tuple(edits))
+
+
+YIELDS = (ast.Yield, ast.YieldFrom)
+KEEPING = frozenset({"append", "extend", "add", "update", "appendleft", "pop"})
+
+
+def _write_share(text: SourceText, iterated: ast.expr) -> str:
+    """Return what a worker goes over, of what a loop goes over."""
+    if get_called_name(iterated) == "range" and isinstance(iterated, ast.Call):
+        if len(iterated.args) == 1:
+            return f"range(start, {text.written(iterated.args[0])}, step)"
+        if len(iterated.args) == 2:
+            first, last = map(text.written, iterated.args)
+            return f"range({first} + start, {last}, step)"
+    return f"itertools.islice({text.written(iterated)}, start, None, step)"

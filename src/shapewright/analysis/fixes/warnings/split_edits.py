@@ -1,11 +1,14 @@
-"""Edits for data that are cut into parts while they lie sorted."""
+"""Edits for data that are cut into parts while they lie sorted, or that are scaled
+before they are.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.own_categories import (
     find_numbering_of_training,
@@ -20,7 +23,12 @@ from shapewright.program.source_text import (
     get_receiver,
     join_lines,
 )
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_called_name,
+    list_reads,
+)
 
 LISTS = frozenset({"sorted", "list", "listdir", "glob", "rglob", "walk"})
 TENSORS = operators_with("takes_program_data", "joins_tensors", "is_factory")
@@ -158,3 +166,74 @@ def suggest_training_categories(
         if isinstance(values, ast.Attribute) and values.attr == "values":
             place = values
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place), new),))
+
+
+def suggest_later_scaler(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a scaler that is fitted on the rows for training, behind the split."""
+    place = program.call_at(finding.related[0].span) if finding.related else None
+    scaling = text.statement_of(node) if isinstance(node, ast.expr) else None
+    split = text.statement_of(place[1]) if place and place[0] is text else None
+    if not isinstance(scaling, ast.Assign) or not isinstance(split, ast.Assign):
+        return
+    target, parts = scaling.targets[0], split.targets[0]
+    if not isinstance(target, ast.Name) or scaling.value is not node or place is None:
+        return
+    at = [n for n, v in enumerate(place[1].args) if ast.unparse(v) == target.id]
+    is_split = get_called_name(place[1]) == "train_test_split"
+    if not isinstance(parts, ast.Tuple) or len(at) != 1 or not is_split:
+        return
+    function = text.around(scaling, *FUNCTIONS)
+    reads = [
+        name for name in list_reads(function or text.tree, target.id)
+        if name.lineno > scaling.lineno
+    ]  # fmt: skip
+    names = [text.written(part) for part in parts.elts[2 * at[0] :][:2]]
+    rows = place[1].args[at[0]]
+    if [read for read in reads if read is not rows] or len(names) < 2:
+        return
+    lines = _write_scaling(text, node, names)
+    raw = _find_raw_rows(node)
+    if not lines or raw is None:
+        return
+    indent = text.lines[split.lineno - 1][: split.col_offset]
+    edits = [cut_lines(text, scaling)]
+    if text.written(raw) != target.id:
+        edits.append(Edit(text.span(rows), text.written(raw)))
+    edits.append(write_after(text, split, f"\n{indent}".join(lines)))
+    shown = " and ".join(f"`{line}`" for line in lines)
+    yield Fix("fits", f"{shown} behind the split", tuple(edits))
+
+
+def _find_raw_rows(node: ast.AST) -> ast.expr | None:
+    """Return the rows that an expression scales."""
+    if isinstance(node, ast.Call):
+        return node.args[0] if node.args else None
+    left = node.left if isinstance(node, ast.BinOp) else None
+    return left.left if isinstance(left, ast.BinOp) else None
+
+
+def _write_scaling(text: SourceText, node: ast.AST, names: list[str]) -> list[str]:
+    """Return the statements that scale two parts by the statistics of the first."""
+    train, test = names
+    owner = get_receiver(node) if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and owner is not None:
+        if get_called_name(node) != "fit_transform":
+            return []
+        scaler, lines = text.written(owner), list[str]()
+        if isinstance(owner, ast.Call):
+            scaler, lines = "scaler", [f"scaler = {text.line_of(owner)}"]
+        lines.append(f"{train} = {scaler}.fit_transform({train})")
+        return [*lines, f"{test} = {scaler}.transform({test})"]
+    raw = _find_raw_rows(node)
+    if raw is None or not isinstance(node, ast.BinOp):
+        return []
+    parts = [node.left.right if isinstance(node.left, ast.BinOp) else None, node.right]
+    is_inline = all(isinstance(part, ast.Call) for part in parts)
+    if not is_inline or text.tree is None or {"mean", "std"} & collect_names(text.tree):
+        return []
+    own = rf"\b{re.escape(text.written(raw))}\b"
+    values = [re.sub(own, train, text.line_of(part)) for part in parts if part]
+    lines = [f"mean, std = {values[0]}, {values[1]}"]
+    return [*lines, *(f"{name} = ({name} - mean) / std" for name in names)]

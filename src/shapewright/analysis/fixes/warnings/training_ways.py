@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.warnings.loop_edits import (
 from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_count_of_samples,
     suggest_curve_of_mean,
+    suggest_divided_loss,
 )
 from shapewright.analysis.fixes.warnings.mode_edits import suggest_mode
 from shapewright.analysis.fixes.warnings.reset_edits import (
@@ -53,7 +54,10 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_model_of_fold,
     suggest_reset,
 )
-from shapewright.analysis.fixes.warnings.sampler_edits import suggest_set_epoch
+from shapewright.analysis.fixes.warnings.sampler_edits import (
+    suggest_set_epoch,
+    suggest_share_of_worker,
+)
 from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
@@ -76,6 +80,7 @@ from shapewright.analysis.fixes.warnings.sign_edits import (
 )
 from shapewright.analysis.fixes.warnings.silent_edits import suggest_no_state
 from shapewright.analysis.fixes.warnings.split_edits import (
+    suggest_later_scaler,
     suggest_shuffled_data,
     suggest_training_categories,
     suggest_training_columns,
@@ -105,6 +110,7 @@ from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_step,
     suggest_value,
 )
+from shapewright.analysis.fixes.warnings.transform_edits import suggest_plain_samples
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_called_normalizer,
     suggest_unchanged_draw,
@@ -112,6 +118,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     ARRAYS_BROADCAST,
+    AUGMENTED_EVALUATION,
     CHANGED_DRAW,
     CLASS_WEIGHTS_INVERTED,
     CLASSES_BY_TEXT,
@@ -126,6 +133,7 @@ from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FILTERED_INDEX,
     FITTED_ANEW,
+    FITTED_BEFORE_SPLIT,
     FLAG_WITHOUT_EFFECT,
     FLOORED_FACTOR,
     GRADIENTS_CLEARED_UNUSED,
@@ -149,6 +157,7 @@ from shapewright.findings.codes import (
     PATIENCE_NOT_RESET,
     RATE_AS_FACTOR,
     REBOUND_PARAMETER,
+    REPEATED_BY_WORKERS,
     RETURN_IN_LOOP,
     RETURN_ORDER,
     REVERSED_GUIDANCE,
@@ -174,6 +183,7 @@ from shapewright.findings.codes import (
     SUM_AFTER_LOOP,
     TERMINAL_IGNORED,
     TRAINED_IN_EVAL_MODE,
+    UNDIVIDED_LOSS,
     UNEQUAL_TRANSFORMS,
     UNUSED_SPLIT,
 )
@@ -219,6 +229,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ),
     GRAPH_KEPT: suggest_value,
     MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    UNDIVIDED_LOSS: suggest_divided_loss,
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
@@ -275,11 +286,14 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ARRAYS_BROADCAST: suggest_flat_array,
     SEED_REPEATED: suggest_one_seed,
     EPOCH_NOT_SET: suggest_set_epoch,
+    REPEATED_BY_WORKERS: suggest_share_of_worker,
     SEPARATE_DRAWS: suggest_one_draw,
     SHARED_TRANSFORM: suggest_own_data_set,
+    AUGMENTED_EVALUATION: suggest_plain_samples,
     SHUFFLED_ORDER: suggest_loader_in_order,
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
+    FITTED_BEFORE_SPLIT: suggest_later_scaler,
     CLASSES_BY_TEXT: suggest_class_name,
 }
 """What suggests edits, by the code of a mistake of a training."""

@@ -48,7 +48,6 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_cloned_targets,
     suggest_ignored_padding,
     suggest_nearest,
-    suggest_shifted_items,
     suggest_sign,
     suggest_unshifted_labels,
 )
@@ -90,6 +89,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_trained_only,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
+from shapewright.analysis.fixes.warnings.shift_edits import suggest_shifted_items
 from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_added_divergence,
     suggest_label_of_side,

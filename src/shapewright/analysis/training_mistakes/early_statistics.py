@@ -1,0 +1,199 @@
+"""Find data that are scaled by statistics of all rows, and split afterwards: what the
+model is evaluated on has a part in how its training data are scaled.
+
+The text says it: a split takes what a scaler of scikit-learn was fitted on and gave, or
+what was scaled by its own mean and deviation, in the same function.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    RehearsalContext,
+    build_finding,
+)
+from shapewright.analysis.training_mistakes.copied_rows import is_split
+from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
+from shapewright.findings.codes import FITTED_BEFORE_SPLIT, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.program.assigned_values import find_last_value
+from shapewright.program.source_text import SourceText, get_receiver
+from shapewright.program.syntax_nodes import get_called_name, pair_targets
+
+FITTED = re.compile(
+    r"(Standard|MinMax|Robust|MaxAbs)Scaler$|(Power|Quantile)Transformer$|^PCA$"
+)
+"""Classes of scikit-learn whose transform depends on all rows that they were fitted
+on."""
+STATISTICS = frozenset({"mean", "std", "var", "min", "max", "amin", "amax", "median"})
+HIDING = frozenset({"len", "print", "range", "int", "unique", "arange"})
+"""Calls whose result does not hold the data."""
+DEEPEST = 8
+
+
+@looks_for(FITTED_BEFORE_SPLIT)
+def find_early_statistics(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find splits of data that were scaled by statistics of all of them."""
+    for text in scene.program.own_texts():
+        for place, data in _iter_splits(text):
+            scaled = next(filter(None, (find_scaling(text, d) for d in data)), None)
+            if scaled is not None:
+                yield build_finding(
+                    FITTED_BEFORE_SPLIT,
+                    f"`{text.line_of(scaled)}` knows all rows, and they are split"
+                    " afterwards: the samples that the model is evaluated on have a"
+                    " part in the scale of those that it is trained on",
+                    text.span(scaled),
+                    (text.span(place), "the rows are split here"),
+                    severity="note" if isinstance(scaled, ast.BinOp) else None,
+                )
+                break
+
+
+def _iter_splits(text: SourceText) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
+    """Yield where data are split into parts, each with the data."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and is_split(text, node):
+            yield (
+                node,
+                node.args
+                if get_called_name(node) != "random_split"
+                else (node.args[:1]),
+            )
+        if not isinstance(node, ast.Assign):
+            continue
+        for target, value in pair_targets(node.targets[0], node.value):
+            name = target.id if isinstance(target, ast.Name) else ""
+            if EVALUATED.search(name) and _is_end(value):
+                assert isinstance(value, ast.Subscript)
+                if _has_training_part(text, value):
+                    yield value, [value.value]
+
+
+def _is_end(value: ast.expr) -> bool:
+    """Return whether an expression is the rows of a table from one on."""
+    index = value.slice if isinstance(value, ast.Subscript) else None
+    is_rows = isinstance(index, ast.Slice) and index.lower is not None
+    return is_rows and isinstance(index, ast.Slice) and index.upper is None
+
+
+def _has_training_part(text: SourceText, end: ast.Subscript) -> bool:
+    """Return whether the rows before these have a name of data for training."""
+    whole = text.written(end.value)
+    for node in text.nodes:
+        pairs = (
+            pair_targets(node.targets[0], node.value)
+            if isinstance(node, ast.Assign)
+            else []
+        )
+        for target, value in pairs:
+            index = value.slice if isinstance(value, ast.Subscript) else None
+            if not isinstance(target, ast.Name) or not TRAINED.search(target.id):
+                continue
+            if isinstance(index, ast.Slice) and index.lower is None:
+                assert isinstance(value, ast.Subscript)
+                if text.written(value.value) == whole:
+                    return True
+    return False
+
+
+def find_scaling(
+    text: SourceText, data: ast.expr, line: int = 0, depth: int = 0
+) -> ast.expr | None:
+    """Return the expression by which data were scaled with statistics of their own, or
+    None.
+    """
+    line = line or data.lineno
+    if depth > DEEPEST:
+        return None
+    if isinstance(data, ast.Name):
+        value = find_last_value(text, data, line)
+        if value is None or text.around(value, ast.If) is not text.around(data, ast.If):
+            return None
+        return find_scaling(text, value, value.lineno, depth + 1)
+    if isinstance(data, ast.Subscript):
+        return None  # some of the rows
+    if isinstance(data, ast.Call):
+        if get_called_name(data) in HIDING or is_split(text, data):
+            return None
+        if _is_fitted(text, data, line):
+            return data
+    if isinstance(data, ast.BinOp) and _is_own_scaling(text, data, line):
+        return data
+    for part in ast.iter_child_nodes(data):
+        if isinstance(part, ast.expr):
+            scaled = find_scaling(text, part, line, depth + 1)
+            if scaled is not None:
+                return scaled
+    return None
+
+
+def _is_fitted(text: SourceText, call: ast.Call, line: int) -> bool:
+    """Return whether a call fits a scaler on rows and scales these."""
+    owner = get_receiver(call)
+    name = get_called_name(call)
+    if owner is None or name not in ("fit_transform", "transform") or not call.args:
+        return False
+    scaler = (
+        find_last_value(text, owner, line) if isinstance(owner, ast.Name) else owner
+    )
+    if isinstance(scaler, ast.Call) and get_called_name(scaler) == "fit":
+        fits, scaler = [scaler], get_receiver(scaler)  # `StandardScaler().fit(X)`
+    else:
+        fits = [
+            other
+            for other in text.nodes
+            if isinstance(other, ast.Call) and get_called_name(other) == "fit"
+            and other.lineno <= call.lineno and other.args
+            and ast.unparse(other.func) == f"{ast.unparse(owner)}.fit"
+        ]  # fmt: skip
+    if scaler is None or not FITTED.search(get_called_name(scaler)):
+        return False
+    rows = ast.unparse(call.args[0])
+    is_known = name == "fit_transform" or any(
+        fit.args and ast.unparse(fit.args[0]) == rows for fit in fits
+    )
+    return is_known and not EVALUATED.search(rows) and not TRAINED.search(rows)
+
+
+def _is_own_scaling(text: SourceText, node: ast.BinOp, line: int) -> bool:
+    """Return whether an expression scales rows by their own statistics:
+    `(x - x.mean(0)) / x.std(0)`.
+    """
+    left = node.left
+    if not isinstance(node.op, ast.Div) or not isinstance(left, ast.BinOp):
+        return False
+    if not isinstance(left.op, ast.Sub) or not isinstance(left.left, ast.Name):
+        return False
+    rows = left.left.id
+    if EVALUATED.search(rows) or TRAINED.search(rows):
+        return False
+    centre = _is_statistic(text, left.right, rows, line)
+    spread = any(
+        _is_statistic(text, part, rows, line)
+        for part in ast.walk(node.right)
+        if isinstance(part, ast.Name | ast.Call)
+    )
+    return centre and spread
+
+
+def _is_statistic(text: SourceText, node: ast.expr, rows: str, line: int) -> bool:
+    """Return whether an expression is a statistic of all rows of a table."""
+    if isinstance(node, ast.Name):
+        value = find_last_value(text, node, line)
+        if isinstance(value, ast.Tuple):
+            return all(_is_statistic(text, v, rows, line) for v in value.elts)
+        node = value if value is not None else node
+    if not isinstance(node, ast.Call) or get_called_name(node) not in STATISTICS:
+        return False
+    owner = get_receiver(node)
+    is_method = isinstance(owner, ast.Name) and owner.id == rows
+    is_function = bool(node.args) and ast.unparse(node.args[0]) == rows
+    if not is_method and not is_function:
+        return False
+    dims = node.args[1:] if is_function else node.args
+    dims = dims + [w.value for w in node.keywords if w.arg in ("axis", "dim")]
+    return all(re.match(r"\(?\[?0\b", ast.unparse(dim)) is not None for dim in dims[:1])
