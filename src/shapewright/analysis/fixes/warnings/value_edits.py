@@ -384,8 +384,8 @@ def _split_sum(
     that away; None for other statements.
     """
     if isinstance(statement, ast.AugAssign):
-        target, value = statement.target, statement.value
-        operator: ast.operator = statement.op
+        target: ast.expr = statement.target
+        value, operator = statement.value, statement.op
     elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
         total, target = statement.value, statement.targets[0]
         value, operator = total.right, total.op

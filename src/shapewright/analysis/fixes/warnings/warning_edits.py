@@ -83,6 +83,7 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_mask_of_columns,
     suggest_mask_of_tokens,
 )
+from shapewright.analysis.fixes.warnings.part_edits import suggest_written_source
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
@@ -282,7 +283,7 @@ WAYS: dict[str, Suggest] = {
     MIXED_REDUCTIONS: suggest_sum,
     WRAPPED_DIFFERENCE: suggest_signed_operands,
     INVERTED_INTEGERS: suggest_truths,
-    RESULT_DROPPED: suggest_assigned_result,
+    RESULT_DROPPED: combine(suggest_written_source, suggest_assigned_result),
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
