@@ -90,6 +90,9 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_later_load,
     suggest_trained_only,
 )
+from shapewright.analysis.fixes.warnings.row_index_edits import (
+    suggest_element_of_each_row,
+)
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_added_divergence,
@@ -113,7 +116,6 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
 )
 from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_classes,
-    suggest_element_of_each_row,
     suggest_last_states,
     suggest_masked_mean,
     suggest_mode_of_module,
