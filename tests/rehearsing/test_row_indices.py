@@ -263,7 +263,7 @@ STRETCHED = {
     "expanded": "sums.scatter_add_(1, group.expand_as(counts), counts)",
     "the summed dim": "sums.scatter_add_(1, torch.zeros(6, 1).long(), counts[:, :1])",
     "one row": "sums[:1].scatter_add_(1, group[None], counts[:1])",
-    "one column to add": "sums.scatter_add_(0, torch.zeros(4, 1).long(), counts[:4, :1])",
+    "one column to add": "sums.scatter_add_(0, group[:4, None] % 2, counts[:4, :1])",
     "marks": "sums.scatter_(1, torch.randint(0, 5, (6, 1)), 1.0)",
     "the chosen class": "sums = states.gather(2, kept.repeat(1, 3).unsqueeze(-1))",
     "fewer rows": "sums.scatter_add_(1, group.expand(3, -1), counts)",
