@@ -194,6 +194,7 @@ AROUND = {
         "",
         "",
     ),
+    "temperature-cancels": ("logits = nn.Linear(3, 5)(torch.rand(2, 3))\n", "", ""),
     "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
     "limit-after-log": (
         "model = nn.Linear(6, 4)\n" + MODEL,

@@ -79,6 +79,7 @@ from shapewright.analysis.hazards import state_dicts as state_dicts
 from shapewright.analysis.hazards import summed_derivatives as summed_derivatives
 from shapewright.analysis.hazards import target_ranges as target_ranges
 from shapewright.analysis.hazards import target_values as target_values
+from shapewright.analysis.hazards import temperatures as temperatures
 from shapewright.analysis.hazards import tied_weights as tied_weights
 from shapewright.analysis.hazards import unit_lengths as unit_lengths
 from shapewright.analysis.hazards.context import HazardContext

@@ -114,6 +114,9 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_same_settings,
     suggest_tied_weight,
 )
+from shapewright.analysis.fixes.warnings.temperature_edits import (
+    suggest_divided_scores,
+)
 from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_classes,
     suggest_last_states,
@@ -220,6 +223,7 @@ from shapewright.findings.codes import (
     STATE_DROPPED,
     SUMMED_DERIVATIVES,
     TEACHER_WITH_GRAPH,
+    TEMPERATURE_CANCELS,
     TERM_WITHOUT_GRAPH,
     UNIFORM_NOISE,
     UNLIKE_INVERSE,
@@ -363,5 +367,6 @@ WAYS: dict[str, Suggest] = {
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
     LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
+    TEMPERATURE_CANCELS: suggest_divided_scores,
 }
 """What suggests edits, by the code of a warning."""
