@@ -79,7 +79,7 @@ def _find_shortcut(
             continue
         name = _find_added_name(scene, text, user, call.op.inputs[0].tensor)
         line = user.op.span.line if user.op.span is not None else 0
-        if not name or name == given or line <= node.lineno:
+        if not name or name == given or line < node.lineno:
             continue
         if user.op.module != _get_parent(scene, call):
             continue

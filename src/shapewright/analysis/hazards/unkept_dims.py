@@ -119,7 +119,7 @@ def find_column_statistics(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         if call.name in CONVOLUTIONS and call.op.inputs:
             convolved.setdefault(call.op.inputs[0].shape[1:], call)
-    seen: set[int] = set()
+    seen: set[object] = set()
     for call in scene.calls if convolved else ():
         if call.name not in NORMALIZING or len(call.op.inputs) != 2:
             continue
@@ -130,7 +130,7 @@ def find_column_statistics(scene: HazardContext) -> Iterator[Finding]:
             continue
         source = statistic.op.inputs[0]
         rank = source.ndim
-        if source.tensor in seen or statistic.op.span is None or rank < 4:
+        if source.shape in seen or statistic.op.span is None or rank < 4:
             continue
         if source.shape[1:] != whole.shape[1:] or source.shape[0] < 2:
             continue
@@ -138,7 +138,7 @@ def find_column_statistics(scene: HazardContext) -> Iterator[Finding]:
             continue
         if not 1 < part.numel == source.shape[-1] != source.shape[1]:
             continue
-        seen.add(source.tensor)
+        seen.add(source.shape)
         message = (
             f"`{statistic.name}` of {format_shape(source)} leaves one value for each of"
             f" the {part.numel} columns, dim {rank - 1}, and the channels of the"

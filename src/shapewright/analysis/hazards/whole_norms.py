@@ -116,7 +116,8 @@ def _is_similarity(
 ) -> bool:
     """Return whether a call compares rows with other rows, which are no weights."""
     operands = user.op.inputs
-    if len(operands) != 2 or any(o.tensor in scene.program.states for o in operands):
+    weights = {state.fact.storage for state in scene.program.trace.states}
+    if len(operands) != 2 or any(o.storage in weights for o in operands):
         return False
     at = 0 if operands[0].tensor == fact.tensor else 1
     if user.name == "cdist":

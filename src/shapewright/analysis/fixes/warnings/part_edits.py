@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.copied_parts import find_written_part
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.record.ops import Fact, Op
 
 COPIED = "is a copy of elements of"
 """What the message of such a write says."""
+DRAWS = operators_with("is_random")
+"""What has no method that returns a new tensor."""
 FILLING = {"zero_": "0", "zeros_": "0", "ones_": "1"}
 """Methods that write one number, and the number."""
 
@@ -60,7 +63,7 @@ def _write_method(text: SourceText, call: ast.expr, part: ast.Subscript) -> str:
         return f"{place} = {FILLING[name]}"
     if name in ("fill_", "constant_", "copy_") and len(values) == 1:
         return f"{place} = {text.written(values[0])}"
-    if not is_method or not name.endswith("_"):
+    if not is_method or not name.endswith("_") or name in DRAWS:
         return ""
     arguments = ", ".join(map(text.written, values))
     return f"{place} = {place}.{name[:-1]}({arguments})"
@@ -91,7 +94,8 @@ def _write_index(
     new = ""
     if places and ast.unparse(places[0]) == ":":
         rest = ", ".join(map(text.written, places[1:]))
-        if not isinstance(part.slice, ast.Tuple) and len(write.inputs) == 1:
+        is_plain = all(isinstance(p, ast.Slice | ast.Constant) for p in places)
+        if not isinstance(part.slice, ast.Tuple) and is_plain:
             new = f"{owner}[{first}, {rest}]{end}"
     elif not places and isinstance(part.slice, ast.Name | ast.Attribute):
         second = text.written(target.slice)

@@ -44,6 +44,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_own_derivatives,
     suggest_straight_through,
 )
+from shapewright.analysis.fixes.warnings.initial_weights import suggest_random_weights
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_cloned_targets,
     suggest_ignored_padding,
@@ -163,6 +164,7 @@ from shapewright.findings.codes import (
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EQUAL_SAMPLES,
+    EQUAL_UNITS,
     FLIP_NOT_UNDONE,
     FLOAT_MASK,
     FOCAL_ON_MEAN,
@@ -368,5 +370,6 @@ WAYS: dict[str, Suggest] = {
     LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
     TEMPERATURE_CANCELS: suggest_divided_scores,
+    EQUAL_UNITS: suggest_random_weights,
 }
 """What suggests edits, by the code of a warning."""
