@@ -194,6 +194,16 @@ AROUND = {
         "",
         "",
     ),
+    "equal-units": (
+        "model = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1))\n" + MODEL,
+        "",
+        "loss = model(x).mean()\n",
+    ),
+    "temperature-cancels": (
+        "model = nn.Linear(6, 5)\n" + MODEL,
+        "logits = model(x).detach()\n",
+        "loss = model(x).mean()\n",
+    ),
     "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
     "limit-after-log": (
         "model = nn.Linear(6, 4)\n" + MODEL,

@@ -215,3 +215,70 @@ def test_an_expanded_index_is_quiet(tmp_path: Path) -> None:
     read = f"{TWICE}index = actions.expand(2, -1).unsqueeze(-1)\n"
     read += "values = scores.gather(-1, index).squeeze(-1)"
     assert not rehearsed(tmp_path, GATHERED.format(read=read)).findings
+
+
+SUMS = """\
+import torch
+from torch import nn
+
+group = torch.randint(0, 5, (14,))
+counts, sums, kept = torch.rand(6, 14), torch.zeros(6, 5), torch.randint(0, 9, (4, 3))
+states, order = torch.randn(4, 9, 8), torch.randn(14, 6)
+"""
+UNSTRETCHED = {
+    "a row": (
+        "sums.scatter_add_(1, group.unsqueeze(0), counts)",
+        "`group.unsqueeze(0).expand_as(counts)`",
+    ),
+    "by keyword": (
+        "sums.scatter_add_(dim=1, index=group[None], src=counts)",
+        "`group[None].expand_as(counts)`",
+    ),
+    "a column": (
+        "sums = torch.zeros(5, 6).scatter_add(0, group[:, None], order)",
+        "`group[:, None].expand_as(order)`",
+    ),
+    "the largest": (
+        "sums = sums.scatter_reduce(1, group.view(1, -1), counts, 'amax')",
+        "`group.view(1, -1).expand_as(counts)`",
+    ),
+    "written": (
+        "sums = torch.zeros(14, 6).scatter_(0, torch.randperm(14)[:, None], order)",
+        "`torch.randperm(14)[:, None].expand_as(order)`",
+    ),
+    "of torch": (
+        "sums = torch.scatter_add(sums, 1, group[None], counts)",
+        "`group[None].expand_as(counts)`",
+    ),
+    "of a call": (
+        "sums = torch.zeros(5, 6)\nsums.scatter_add_(0, group[:, None], order.relu())",
+        "`group[:, None].expand(-1, sums.size(1))`",
+    ),
+    "features that are read": (
+        "sums = states.gather(1, kept.unsqueeze(-1))",
+        "`kept.unsqueeze(-1).expand(-1, -1, states.size(2))`",
+    ),
+}
+STRETCHED = {
+    "expanded": "sums.scatter_add_(1, group.expand_as(counts), counts)",
+    "the summed dim": "sums.scatter_add_(1, torch.zeros(6, 1).long(), counts[:, :1])",
+    "one row": "sums[:1].scatter_add_(1, group[None], counts[:1])",
+    "one column to add": "sums.scatter_add_(0, group[:4, None] % 2, counts[:4, :1])",
+    "marks": "sums.scatter_(1, torch.randint(0, 5, (6, 1)), 1.0)",
+    "the chosen class": "sums = states.gather(2, kept.repeat(1, 3).unsqueeze(-1))",
+    "fewer rows": "sums.scatter_add_(1, group.expand(3, -1), counts)",
+}
+
+
+@pytest.mark.parametrize("case", UNSTRETCHED)
+def test_an_index_is_not_stretched(case: str, tmp_path: Path) -> None:
+    text, fix = UNSTRETCHED[case]
+    (finding,) = rehearsed(tmp_path, SUMS + text + "\nprint(sums)").findings
+    assert finding.code == "index-of-all-rows"
+    assert [each.message for each in finding.fixes if each.checked] == [fix]
+
+
+@pytest.mark.parametrize("case", STRETCHED)
+def test_indices_of_each_element_are_quiet(case: str, tmp_path: Path) -> None:
+    findings = rehearsed(tmp_path, SUMS + STRETCHED[case] + "\nprint(sums)").findings
+    assert "index-of-all-rows" not in {each.code for each in findings}

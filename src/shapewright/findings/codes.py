@@ -706,6 +706,12 @@ UNMATCHED_STATE_DICT = _hazard("unmatched-state-dict",
 LOADED_WEIGHTS_LOST = _hazard("loaded-weights-lost",
     "weights that are drawn anew after they were loaded, before anything used them",
     "`load_state_dict` after the initialisation", of_shapes=False)
+TEMPERATURE_CANCELS = _hazard("temperature-cancels",
+    "probabilities divided by a temperature and normalized again: it cancels",
+    "`softmax(logits / temperature, dim=-1)`", of_shapes=False)
+EQUAL_UNITS = _hazard("equal-units",
+    "weights of a hidden layer that are all one number: its units stay alike",
+    "a random initialisation: `nn.init.xavier_uniform_`", of_shapes=False)
 PYTHON_LOOP = _loop("python-loop",
     "a loop over single elements that one call replaces",
     "the replacement in the place of the loop")

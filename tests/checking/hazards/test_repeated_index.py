@@ -28,9 +28,9 @@ WRONG = {
 }
 
 
-def told(folder: Path, text: str) -> list[tuple[str, str]]:
+def told(folder: Path, text: str, before: str = BEFORE) -> list[tuple[str, str]]:
     """Severities and codes of what is found."""
-    report = rehearsed(folder, BEFORE + text)
+    report = rehearsed(folder, text if text.startswith(before) else before + text)
     assert report.complete
     return [(found.severity, found.code) for found in report.findings]
 
@@ -142,3 +142,79 @@ def test_a_count_of_lists_is_a_note(tmp_path: Path) -> None:
     text = COUNTS + "counts = torch.zeros(9)\nfor ids in words:\n    counts[ids] += 1"
     findings = rehearsed(tmp_path, text).findings
     assert {f.severity for f in findings} == {"note"}
+
+
+GRAPH = """\
+import torch
+from torch import nn
+
+adjacency = torch.rand(40, 40) < 0.3
+message = nn.Linear(3, 4)
+x, total = torch.randn(40, 3), torch.zeros(40, 4)
+"""
+ENDS = {
+    "turned": "source, to = adjacency.nonzero().T",
+    "columns": "pairs = adjacency.nonzero()\nsource, to = pairs[:, 0], pairs[:, 1]",
+    "as a tuple": "source, to = adjacency.nonzero(as_tuple=True)",
+    "where": "source, to = torch.where(adjacency)",
+    "argwhere": "source, to = torch.argwhere(adjacency).unbind(1)",
+}
+ADD = {
+    "in place": (
+        "total[to] += message(x[source])",
+        "`total.index_add_(0, to, message(x[source]))`",
+    ),
+    "written out": (
+        "total[to] = total[to] + message(x[source])",
+        "`total.index_add_(0, to, message(x[source]))`",
+    ),
+    "taken away": (
+        "total[to] -= message(x[source])",
+        "`total.index_add_(0, to, message(x[source]), alpha=-1)`",
+    ),
+    "whole rows": (
+        "total[to, :] += message(x[source])",
+        "`total.index_add_(0, to, message(x[source]))`",
+    ),
+    "columns": (
+        "total = torch.zeros(4, 40)\ntotal[:, to] += message(x[source]).T",
+        "`total.index_add_(1, to, message(x[source]).T)`",
+    ),
+    "one number for a row": (
+        "total[to] += message(x[source]).sum(1, keepdim=True)",
+        "`total.index_put_((to,), message(x[source]).sum(1, keepdim=True),"
+        " accumulate=True)`",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_the_ends_of_edges_repeat(case: str, tmp_path: Path) -> None:
+    text = GRAPH + ENDS[case] + "\n" + ADD["in place"][0]
+    assert told(tmp_path, text, GRAPH) == [("warning", "repeated-index")]
+
+
+@pytest.mark.parametrize("case", ADD)
+def test_messages_are_added(case: str, tmp_path: Path) -> None:
+    text, fix = ADD[case]
+    findings = rehearsed(tmp_path, GRAPH + ENDS["turned"] + "\n" + text).findings
+    (finding,) = findings
+    assert [each.message for each in finding.fixes if each.checked][:1] == [fix]
+
+
+ONCE = {
+    "pairs of nodes": ENDS["turned"]
+    + "\npairs = torch.zeros(40, 40)\npairs[source, to] += x[source, 0]",
+    "nodes": ENDS["turned"]
+    + "\nnodes = to.unique()\ntotal[nodes] += message(x[nodes])",
+    "rows of experts": "chosen = torch.rand(4, 10) < 0.3\n"
+    "slot, row = chosen.nonzero().T\n"
+    "total = torch.zeros(10, 4)\ntotal[row] += message(x[row])",
+    "places in a list": "to = (x[:, 0] > 0).nonzero().squeeze(1)\n"
+    "total[to] += message(x[to])",
+}
+
+
+@pytest.mark.parametrize("case", ONCE)
+def test_places_that_are_found_once_are_quiet(case: str, tmp_path: Path) -> None:
+    assert told(tmp_path, ONCE[case], GRAPH) == []

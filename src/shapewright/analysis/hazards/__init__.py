@@ -30,6 +30,7 @@ from shapewright.analysis.hazards import drawn_indices as drawn_indices
 from shapewright.analysis.hazards import dropped_results as dropped_results
 from shapewright.analysis.hazards import dropped_states as dropped_states
 from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
+from shapewright.analysis.hazards import equal_units as equal_units
 from shapewright.analysis.hazards import exchanged_roles as exchanged_roles
 from shapewright.analysis.hazards import flipped_predictions as flipped_predictions
 from shapewright.analysis.hazards import float_masks as float_masks
@@ -79,6 +80,7 @@ from shapewright.analysis.hazards import state_dicts as state_dicts
 from shapewright.analysis.hazards import summed_derivatives as summed_derivatives
 from shapewright.analysis.hazards import target_ranges as target_ranges
 from shapewright.analysis.hazards import target_values as target_values
+from shapewright.analysis.hazards import temperatures as temperatures
 from shapewright.analysis.hazards import tied_weights as tied_weights
 from shapewright.analysis.hazards import unit_lengths as unit_lengths
 from shapewright.analysis.hazards.context import HazardContext

@@ -10,7 +10,10 @@ from shapewright.analysis.hazards.context import HazardContext, describe_axis
 from shapewright.analysis.hazards.decided_dims import find_decided_dims
 from shapewright.analysis.hazards.index_dims import find_index_dims
 from shapewright.analysis.hazards.layer_norms import find_layer_norms, find_step_norms
-from shapewright.analysis.hazards.unkept_dims import find_unkept_dims
+from shapewright.analysis.hazards.unkept_dims import (
+    find_column_statistics,
+    find_unkept_dims,
+)
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim, Dims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -105,6 +108,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_default_dims(scene)
     yield from find_classes_along_batch(scene)
     yield from find_unkept_dims(scene)
+    yield from find_column_statistics(scene)
     yield from find_index_dims(scene)
     yield from find_decided_dims(scene)
     yield from find_layer_norms(scene)

@@ -14,6 +14,7 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import QUOTIENTS
 from shapewright.analysis.hazards.penalty_norms import NORMS
 from shapewright.analysis.hazards.summed_batches import find_summed_batches
+from shapewright.analysis.hazards.whole_norms import find_whole_norms
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis
@@ -299,6 +300,7 @@ def find_batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Find per-sample maps divided by an extreme over all samples."""
     yield from find_summed_batches(scene)
     yield from find_batch_statistics(scene)
+    yield from find_whole_norms(scene)
     if not scene.model or scene.batch is None:
         return
     for call in scene.calls:

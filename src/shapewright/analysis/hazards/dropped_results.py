@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.copied_parts import find_copied_parts
 from shapewright.analysis.hazards.lost_results import find_lost_results
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import RESULT_DROPPED, looks_for
@@ -86,6 +87,7 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_overwritten_results(scene)
     yield from _find_unreturned_outputs(scene)
     yield from find_lost_results(scene.program)
+    yield from find_copied_parts(scene)
 
 
 def _find_unreturned_outputs(scene: HazardContext) -> Iterator[Finding]:

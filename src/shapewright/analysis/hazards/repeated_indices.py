@@ -6,6 +6,8 @@ so that the last wins. It is told where an index has more entries than there are
 `mask.scatter_(-1, index.clamp(min=0), index >= 0)` too writes one place several times:
 the entries of -1 become 0, and their False may be what stays at place 0.
 
+The nodes at the ends of edges, of which `adjacency.nonzero()` lists each once, repeat.
+
 `zeros.scatter(0, index, messages)` writes what it should add up where there are more
 messages than rows.
 """
@@ -251,12 +253,16 @@ def _is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
     return any(
         op.name.rpartition(".")[2] in ONCE
         or any(fact.dtype == "bool" for fact in op.inputs)
-        for op in _iter_makers(index, producers)
+        for op in _iter_makers(index, producers, to_edges=len(index.shape) == 1)
     )
 
 
-def _iter_makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
-    """Yield the calls that a tensor depends on, the nearest first."""
+def _iter_makers(
+    fact: Fact, producers: Mapping[int, Op], to_edges: bool = False
+) -> Iterator[Op]:
+    """Yield the calls that a tensor depends on, the nearest first; if `to_edges`, only
+    as far as what lists the edges of a graph, each of whose nodes may have several.
+    """
     waiting, seen = [fact.tensor], set[int]()
     while waiting and len(seen) < FARTHEST:
         number = waiting.pop(0)
@@ -264,5 +270,20 @@ def _iter_makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
         if op is None or number in seen:
             continue
         seen.add(number)
+        if to_edges and _is_list_of_edges(op):
+            continue
         yield op
         waiting += [operand.tensor for operand in op.inputs]
+
+
+def _is_list_of_edges(op: Op) -> bool:
+    """Return whether a call finds the pairs of nodes of a square matrix."""
+    name, operands = op.name.rpartition(".")[2], op.inputs
+    if name not in FINDING and not (name == "where" and len(operands) == 1):
+        return False
+    shape = operands[0].shape if operands else ()
+    return len(shape) == len(("row", "column")) and shape[0] == shape[-1] > 1
+
+
+FINDING = operators_with("finds_nonzero")
+"""What finds the places of a matrix that are not zero."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.hooked_outputs import find_overwritten_outputs
 from shapewright.analysis.hazards.loss_terms import JOINS
+from shapewright.analysis.hazards.shortcuts import find_overwritten_shortcuts
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import SAME_TENSOR_KEPT, looks_for
 from shapewright.findings.finding import Finding
@@ -24,9 +25,10 @@ WRITES = 2
 @looks_for(SAME_TENSOR_KEPT)
 def find_reused_tensors(scene: HazardContext) -> Iterator[Finding]:
     """Find tensors that were collected again and again while they were written, and
-    outputs that a hook keeps.
+    outputs that a hook keeps, and shortcuts that are written before they are added.
     """
     yield from find_overwritten_outputs(scene)
+    yield from find_overwritten_shortcuts(scene)
     seen: set[object] = set()
     for call in scene.calls:
         inputs = call.op.inputs

@@ -2,6 +2,9 @@
 
 All pairs are right where they are used as such: negatives within a batch, a diagonal.
 So the use decides: a number for each row that it meets, or a mean of everything.
+
+An index of `scatter_add` is not stretched: of a dim in which it has size 1, the first
+place alone is read and written.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ ALONG = operators_with("computes_each_element", "leads_to_loss") | ARITHMETIC | 
 """Calls after which an element still belongs to one pair."""
 PAIRWISE = operators_with("normalizes_along_dim") | {"cross_entropy", "nll_loss"}
 """Calls that read the pairs of a row together."""
+EACH = operators_with("indexes_each_element")
+"""Calls whose index has an entry for each element."""
+STRETCHING = operators_with("regroups_dims") | {"unsqueeze", "[]"}
+"""Calls by which an index gets a dim of size 1."""
 FARTHEST = 12
 """Calls after the index that are looked at."""
 
@@ -35,6 +42,8 @@ def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
             yield from _report_parts(scene, call)
         if call.op.span is not None and _is_index_of_first_row(call):
             yield _report_first_row(scene, call)
+        elif call.op.span is not None and call.name in EACH:
+            yield from _report_unstretched(scene, call)
         if call.op.span is None or not _is_index_of_columns(call):
             continue
         use = _find_use(scene, call)
@@ -97,6 +106,43 @@ def _report_first_row(scene: HazardContext, call: OperatorCall) -> Finding:
         " one row, with an entry for each of them"
     )
     return scene.finding(INDEX_OF_ALL_ROWS, call.op, message)
+
+
+def _report_unstretched(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
+    """Report an index with size 1 in a dim in which what is read and what is written
+    have more, so that they are read and written at the first place alone.
+    """
+    operands, reads = call.op.inputs, call.name in ("gather", "take_along_dim")
+    is_method = call.op.name.startswith("Tensor.")
+    if len(operands) != (2 if reads else 3) or call.name == "take_along_dim":
+        return
+    dim = call.given(0 if is_method else 1, "dim")
+    dim = call.given(1, "dim") if type(dim) is not int else dim
+    target, index, source = operands[0], operands[1], operands[-1]
+    source = target if reads else source
+    if type(dim) is not int or not target.ndim == index.ndim == source.ndim:
+        return
+    if not call.op.name.startswith(("Tensor.", "torch.")):
+        return
+    maker = scene.maker(index)
+    if reads and (maker is None or maker.name not in STRETCHING or target.ndim < 3):
+        return
+    others = [at for at in range(index.ndim) if at != dim % index.ndim]
+    ones = [
+        at
+        for at in (others[-1:] if reads else others)
+        if index.shape[at] == 1 and min(target.shape[at], source.shape[at]) > 1
+    ]
+    if not ones:
+        return
+    names = scene.names(call.op)
+    other = "" if reads else f" and {names[0]}"
+    message = (
+        f"the index {names[1]} has size 1 in dim {ones[0]}, and is not stretched to"
+        f" {source.shape[ones[0]]}: of that dim of {names[0 if reads else -1]}{other},"
+        f" {scene.operation(call.op)} takes the first place alone"
+    )
+    yield scene.finding(INDEX_OF_ALL_ROWS, call.op, message)
 
 
 def _is_index_of_parts(call: OperatorCall) -> bool:

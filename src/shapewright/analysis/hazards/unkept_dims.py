@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import parse_equation
 from shapewright.findings.codes import WRONG_AXIS
@@ -108,3 +109,49 @@ def _is_made_of(scene: HazardContext, fact: Fact, whole: Fact) -> bool:
         if op.inputs[0].tensor == whole.tensor:
             return op.inputs[0].shape == fact.shape
     return False
+
+
+def find_column_statistics(scene: HazardContext) -> Iterator[Finding]:
+    """Find images (N, C, H, W) that are standardized by a mean and a deviation for each
+    of their columns, where a convolution takes dim 1 for the channels.
+    """
+    convolved: dict[tuple[int, ...], OperatorCall] = {}
+    for call in scene.calls:
+        if call.name in CONVOLUTIONS and call.op.inputs:
+            convolved.setdefault(call.op.inputs[0].shape[1:], call)
+    seen: set[object] = set()
+    for call in scene.calls if convolved else ():
+        if call.name not in NORMALIZING or len(call.op.inputs) != 2:
+            continue
+        whole, part = call.op.inputs
+        layer = convolved.get(whole.shape[1:])
+        statistic = scene.maker(part)
+        if layer is None or statistic is None or statistic.name not in STATISTICS:
+            continue
+        source = statistic.op.inputs[0]
+        rank = source.ndim
+        if source.shape in seen or statistic.op.span is None or rank < 4:
+            continue
+        if source.shape[1:] != whole.shape[1:] or source.shape[0] < 2:
+            continue
+        if _get_dims(statistic, rank) != list(range(rank - 1)):
+            continue
+        if not 1 < part.numel == source.shape[-1] != source.shape[1]:
+            continue
+        seen.add(source.shape)
+        message = (
+            f"`{statistic.name}` of {format_shape(source)} leaves one value for each of"
+            f" the {part.numel} columns, dim {rank - 1}, and the channels of the"
+            " convolution are dim 1: all of them share it"
+        )
+        yield scene.finding(
+            WRONG_AXIS,
+            statistic.op,
+            message,
+            (call.op, "the columns are standardized here"),
+            (layer.op, "the channels are dim 1 here"),
+        )
+
+
+STATISTICS = operators_with("measures_spread") | {"mean"}
+CONVOLUTIONS = operators_with("is_convolution")

@@ -102,6 +102,31 @@ def suggest_new_item(
 def suggest_cloned_output(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `output.detach().clone()` for what a hook keeps."""
+    """Suggest `output.detach().clone()` for what a hook keeps, and `inplace=False` for
+    an activation that changes a shortcut.
+    """
+    if "works in place" in finding.message:
+        yield from _suggest_own_result(program, finding, text, node)
+        return
     if isinstance(node, ast.Call) and "writes into it afterwards" in finding.message:
         yield append_method(text, node, ".clone()")
+
+
+def _suggest_own_result(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `inplace=False` where an activation is called, or built."""
+    op = program.op_at(finding.span, finding.module)
+    layer = program.layer(op) if op is not None else None
+    built = program.built.get(layer.path) if layer is not None else None
+    place = program.call_at(built.span) if built is not None else None
+    if layer is None and isinstance(node, ast.Call):
+        place = text, node
+    if place is None:
+        return
+    own_text, call = place
+    words = [word.value for word in call.keywords if word.arg == "inplace"]
+    for value in [*words, *call.args]:
+        if isinstance(value, ast.Constant) and value.value is True:
+            yield Fix("fits", "`inplace=False`", (Edit(own_text.span(value), "False"),))
+            return

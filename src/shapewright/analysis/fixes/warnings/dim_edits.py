@@ -94,6 +94,8 @@ def suggest_dim_of_features(
         yield from _suggest_own_statistics(program, finding, text)
     if "adds up the features of all" in finding.message and isinstance(node, ast.Call):
         yield with_keyword(text, node, "dim=-1")
+    if "are divided by one norm" in finding.message and isinstance(node, ast.Call):
+        yield with_keyword(text, node, "dim=-1, keepdim=True")
 
 
 STATISTICS = re.compile("mean|std|var")
@@ -133,13 +135,46 @@ def _suggest_own_statistics(
 def suggest_kept_dim(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `keepdim=True` for a reduction that lines up with another dim."""
+    """Suggest `keepdim=True` for a reduction that lines up with another dim, and the
+    dims of the pixels of a channel for those of a column.
+    """
+    if "leaves one value for each of" in finding.message:
+        yield from _suggest_dims_of_channels(program, finding, text)
     if "without `keepdim=True`" not in finding.message:
         return
     for place in finding.related:
         text_and_call = program.call_at(place.span)
         if text_and_call is not None:
             yield with_keyword(*text_and_call, "keepdim=True")
+
+
+def _suggest_dims_of_channels(
+    program: Program, finding: Finding, text: SourceText
+) -> Iterator[Fix]:
+    """Suggest `dim=(0, 2, 3), keepdim=True` for all statistics along the dims 0 to 2 of
+    images.
+    """
+    op = program.op_at(finding.span, finding.module)
+    rank = op.inputs[0].ndim if op is not None else 0
+    if rank == 0:
+        return
+    dims = (0, *range(2, rank))
+    edits: list[Edit] = []
+    for call in text.nodes:
+        name = get_called_name(call)
+        if not isinstance(call, ast.Call) or not STATISTICS.fullmatch(name):
+            continue
+        words = {word.arg: word.value for word in call.keywords}
+        places = [words.get("dim") or words.get("axis"), *call.args[:2]]
+        for place in places:
+            written = ast.unparse(place) if place is not None else ""
+            if written.strip("()[]") == ", ".join(map(str, range(rank - 1))):
+                assert place is not None
+                kept = "" if "keepdim" in words else ", keepdim=True"
+                edits.append(Edit(text.span(place), f"{dims}{kept}"))
+    if edits:
+        shown = f"`dim={dims}, keepdim=True` for each mean and deviation"
+        yield Fix("fits", shown, tuple(edits))
 
 
 def _iter_calls_with_dim(

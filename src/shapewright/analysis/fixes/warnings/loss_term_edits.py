@@ -329,6 +329,8 @@ def suggest_assigned_result(
     """Suggest `x = x.float()` in place of `x.float()`; without the statement that gives
     the name to None, or with the name in place of the value before it.
     """
+    if "is a copy of elements" in finding.message:
+        return
     if "a forward hook changes" in finding.message and isinstance(node, ast.Assign):
         new = f"return {text.written(node.value)}"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))

@@ -349,21 +349,82 @@ def suggest_added_entries(
     if not isinstance(node, ast.expr | ast.stmt):
         return
     statement = text.statement_of(node)
-    if not isinstance(statement, ast.AugAssign):
+    sums = _split_sum(text, statement)
+    if sums is None:
         return
-    target, value = statement.target, statement.value
-    if not isinstance(statement.op, ast.Add) or not isinstance(target, ast.Subscript):
+    target, value, is_difference = sums
+    places = (
+        target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    )
+    tensors = [at for at, place in enumerate(places) if not _is_whole(place)]
+    if any(isinstance(places[at], ast.Slice | ast.Constant) for at in tensors):
         return
-    if isinstance(target.slice, ast.Tuple | ast.Slice):
-        return
-    owner, index = text.written(target.value), text.written(target.slice)
+    owner, index = text.written(target.value), text.written(places[tensors[0]])
     new = text.written(value)
     if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
         new = f"torch.full({index}.shape, {value.value}, dtype={owner}.dtype)"
         if value.value == 1:
             new = f"torch.ones_like({index}, dtype={owner}.dtype)"
-    new = f"{owner}.index_add_(0, {index}, {new})"
-    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(statement), new),))
+    if len(tensors) == 1 and not _is_stretched(program, finding, value):
+        alpha = ", alpha=-1" if is_difference else ""
+        edit = f"{owner}.index_add_({tensors[0]}, {index}, {new}{alpha})"
+        yield Fix("fits", f"`{join_lines(edit)}`", (Edit(text.span(statement), edit),))
+    elif tensors == list(range(len(places))):
+        all_places = ", ".join(text.written(place) for place in places)
+        all_places += "," if len(places) == 1 else ""
+        new = f"-({new})" if is_difference else new
+        edit = f"{owner}.index_put_(({all_places}), {new}, accumulate=True)"
+        yield Fix("fits", f"`{join_lines(edit)}`", (Edit(text.span(statement), edit),))
+
+
+def _split_sum(
+    text: SourceText, statement: ast.stmt
+) -> tuple[ast.Subscript, ast.expr, bool] | None:
+    """Return where `x[i] += y` or `x[i] = x[i] + y` adds, what, and whether it takes
+    that away; None for other statements.
+    """
+    if isinstance(statement, ast.AugAssign):
+        target: ast.expr = statement.target
+        value, operator = statement.value, statement.op
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        total, target = statement.value, statement.targets[0]
+        value, operator = total.right, total.op
+        if text.written(total.left) != text.written(target):
+            return None
+    else:
+        return None
+    if not isinstance(operator, ast.Add | ast.Sub):
+        return None
+    if not isinstance(target, ast.Subscript):
+        return None
+    return target, value, isinstance(operator, ast.Sub)
+
+
+def _is_stretched(program: Program, finding: Finding, value: ast.expr) -> bool:
+    """Return whether what is added has fewer elements than the places it is added to,
+    which `index_add_` does not take.
+    """
+    write = next(
+        (o for o in program.trace.ops if o.span == finding.span and o.name == "[]="),
+        None,
+    )
+    if write is None or isinstance(value, ast.Constant):
+        return False
+    adding = [
+        op
+        for op in program.trace.ops[max(write.index - 2, 0) : write.index]
+        if op.outputs and op.outputs[0].tensor == write.inputs[-1].tensor
+    ]
+    return any(
+        fact.shape != op.outputs[0].shape for op in adding[-1:] for fact in op.inputs
+    )
+
+
+def _is_whole(place: ast.expr) -> bool:
+    """Return whether a part of an index is `:`."""
+    return isinstance(place, ast.Slice) and not (
+        place.lower or place.upper or place.step
+    )
 
 
 ADDING = {"scatter": "scatter_add", "scatter_": "scatter_add_"}

@@ -44,6 +44,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_own_derivatives,
     suggest_straight_through,
 )
+from shapewright.analysis.fixes.warnings.initial_weights import suggest_random_weights
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_cloned_targets,
     suggest_ignored_padding,
@@ -82,11 +83,15 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_mask_of_columns,
     suggest_mask_of_tokens,
 )
+from shapewright.analysis.fixes.warnings.part_edits import suggest_written_source
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
     suggest_later_load,
     suggest_trained_only,
+)
+from shapewright.analysis.fixes.warnings.row_index_edits import (
+    suggest_element_of_each_row,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.shift_edits import suggest_shifted_items
@@ -110,9 +115,11 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
     suggest_same_settings,
     suggest_tied_weight,
 )
+from shapewright.analysis.fixes.warnings.temperature_edits import (
+    suggest_divided_scores,
+)
 from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_classes,
-    suggest_element_of_each_row,
     suggest_last_states,
     suggest_masked_mean,
     suggest_mode_of_module,
@@ -157,6 +164,7 @@ from shapewright.findings.codes import (
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EQUAL_SAMPLES,
+    EQUAL_UNITS,
     FLIP_NOT_UNDONE,
     FLOAT_MASK,
     FOCAL_ON_MEAN,
@@ -217,6 +225,7 @@ from shapewright.findings.codes import (
     STATE_DROPPED,
     SUMMED_DERIVATIVES,
     TEACHER_WITH_GRAPH,
+    TEMPERATURE_CANCELS,
     TERM_WITHOUT_GRAPH,
     UNIFORM_NOISE,
     UNLIKE_INVERSE,
@@ -282,7 +291,7 @@ WAYS: dict[str, Suggest] = {
     MIXED_REDUCTIONS: suggest_sum,
     WRAPPED_DIFFERENCE: suggest_signed_operands,
     INVERTED_INTEGERS: suggest_truths,
-    RESULT_DROPPED: suggest_assigned_result,
+    RESULT_DROPPED: combine(suggest_written_source, suggest_assigned_result),
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
@@ -360,5 +369,7 @@ WAYS: dict[str, Suggest] = {
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
     LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
+    TEMPERATURE_CANCELS: suggest_divided_scores,
+    EQUAL_UNITS: suggest_random_weights,
 }
 """What suggests edits, by the code of a warning."""
