@@ -133,6 +133,7 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
     suggest_float_column,
     suggest_made_columns,
+    suggest_rows_of_target,
     suggest_shifted_target,
     suggest_squeezed_items,
 )
@@ -199,6 +200,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("layout", 1.2, suggest_masks(program, failure))
     yield from iter_options("rank", 0.9, suggest_flat_target(program, failure))
     yield from iter_options("column", 0.7, suggest_float_column(program, failure))
+    yield from iter_options("rank", 0.6, suggest_rows_of_target(program, failure))
     yield from iter_options("column", 0.72, suggest_made_columns(program, failure))
     length = index_edits.suggest_true_length(program, failure)
     yield from iter_options("length", 0.6, length)

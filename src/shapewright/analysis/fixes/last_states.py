@@ -21,7 +21,12 @@ from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import FUNCTIONS, get_dotted_name, list_reads
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    list_reads,
+)
 from shapewright.record.ops import Fact, Op
 
 RECURRENT = operators_with("is_recurrent")
@@ -154,6 +159,9 @@ def _iter_last_steps(program: Program, op: Op, samples: int) -> Iterator[Fix]:
         if maker.name.rpartition(".")[2] not in RECURRENT or len(maker.outputs) < 2:
             continue
         shape, state = maker.outputs[0].shape, maker.outputs[1].shape
+        if len(shape) == len("TC") and shape[-1] == state[-1]:
+            yield from _suggest_state_of_packed(program, maker)
+            return
         if len(shape) != len("NTC") or shape[-1] != state[-1]:
             return
         results = _find_results(program, maker, 0)
@@ -172,6 +180,32 @@ def _iter_last_steps(program: Program, op: Op, samples: int) -> Iterator[Fix]:
             edit = Edit(text.span(reads[0]).end, last)
             yield Fix("fits", f"`{name}{last}`", (edit,))
         return
+
+
+def _suggest_state_of_packed(program: Program, layer: Op) -> Iterator[Fix]:
+    """Suggest `h[-1]` for the padded outputs of packed sequences, of which the last
+    steps are padding.
+    """
+    results = _find_results(program, layer, 1)
+    scope = results[0].around(results[1], *FUNCTIONS) if results is not None else None
+    if results is None or scope is None or results[2] == "_":
+        return
+    text, _, name = results
+    for statement in ast.walk(scope):
+        if not isinstance(statement, ast.Assign):
+            continue
+        target = statement.targets[0]
+        padded = target.elts[0] if isinstance(target, ast.Tuple) else target
+        if get_called_name(statement.value) != "pad_packed_sequence":
+            continue
+        if not isinstance(padded, ast.Name):
+            continue
+        last = statement.end_lineno or statement.lineno
+        reads = [n for n in list_reads(scope, padded.id) if n.lineno > last]
+        if len(reads) == 1 and not isinstance(text.parent(reads[0]), ast.Subscript):
+            new = f"{name}[-1]"
+            shown = f"`{new}` for `{padded.id}`"
+            yield Fix("fits", shown, (Edit(text.span(reads[0]), new),))
 
 
 def _find_results(

@@ -10,7 +10,11 @@ from math import prod
 from shapewright.analysis.fixes.operands import append_method, with_method
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import TARGET_SHAPE
+from shapewright.findings.codes import (
+    BATCH_DIM_MISMATCH,
+    BROADCAST_MISMATCH,
+    TARGET_SHAPE,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -19,6 +23,7 @@ from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op, collect_leaves
 
+OF_ROWS = frozenset({TARGET_SHAPE, BATCH_DIM_MISMATCH, BROADCAST_MISMATCH})
 VIEWS = operators_with("regroups_dims", "copies_if_needed") | {"contiguous"}
 """Operators that keep all elements in their order."""
 FARTHEST = 60
@@ -68,6 +73,31 @@ def suggest_flat_target(program: Program, failure: Failure) -> Iterator[Fix]:
         new = f"{text.written(place[0])}.reshape(-1)"
         edit = Edit(text.span(place[0]).end, ".reshape(-1)")
         yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def suggest_rows_of_target(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `logits[train_mask]` beside `labels[train_mask]`, where a loss has scores
+    of all rows.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code not in OF_ROWS or len(op.inputs) < 2:
+        return
+    scores, target = op.inputs[:2]
+    places = find_tensor_expressions(program, op)
+    text_and_node = program.node(op.span)
+    if text_and_node is None or len(places) < 2 or None in places[:2]:
+        return
+    first, second = (place[0] for place in places[:2] if place is not None)
+    taken = program.producers.get(target.tensor)
+    if not isinstance(second, ast.Subscript) or taken is None or not taken.inputs:
+        return
+    whole = taken.inputs[0].shape
+    is_of_rows = whole[:1] == scores.shape[:1] != target.shape[:1]
+    if is_of_rows and isinstance(first, ast.Name | ast.Attribute | ast.Call):
+        text = text_and_node[0]
+        rows = f"[{text.written(second.slice)}]"
+        new = f"{text.written(first)}{rows}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(first).end, rows),))
 
 
 def suggest_float_column(program: Program, failure: Failure) -> Iterator[Fix]:
