@@ -12,7 +12,11 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Explanation, Finding, Fix
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    iter_assignments,
+)
 
 IMAGES = re.compile(
     r"Input (?:image )?(?:height|width|size) \(?(\d+)(?:\*\d+)?\)? doesn't match model"
@@ -21,6 +25,7 @@ IMAGES = re.compile(
 NO_PADDING = re.compile(r"Cannot handle batch sizes > 1 if no padding token is defined")
 PADDING = re.compile(r"(^|_)pad($|_)|padding_idx", re.IGNORECASE)
 CONFIG = re.compile(r"[A-Z]\w*Config$")
+SIZE = re.compile(r"size|side|width|resolution", re.IGNORECASE)
 MOST = 3
 
 
@@ -50,9 +55,19 @@ def _iter_calls(program: Program) -> Iterator[tuple[SourceText, ast.Call]]:
 
 
 def _suggest_image_size(program: Program, size: str) -> Iterator[Fix]:
-    """Suggest `img_size=96` where a model of timm is created."""
+    """Suggest `img_size=96` where a model of timm is created, and `image_size=SIZE` of
+    a config without one.
+    """
     for text, call in _iter_calls(program):
         words = {word.arg for word in call.keywords}
+        if CONFIG.match(get_called_name(call)) and "patch_size" in words:
+            sizes = [
+                get_dotted_name(target)
+                for target, value in iter_assignments(text.tree)
+                if text.written(value) == size and SIZE.search(text.written(target))
+            ]
+            if "image_size" not in words:
+                yield with_keyword(text, call, f"image_size={[*sizes, size][0]}")
         if get_called_name(call) == "create_model" and "img_size" not in words:
             yield with_keyword(text, call, f"img_size={size}")
 

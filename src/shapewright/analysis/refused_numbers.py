@@ -111,6 +111,20 @@ def _find_divisors(width: int, parts: int) -> list[int]:
     return sorted(near, key=lambda n: max(n, parts) / min(n, parts))
 
 
+def _read_entry(program: Program, node: ast.Subscript) -> int | None:
+    """Return the number that the only dict with a key has for it: `hp["heads"]`."""
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    entries = [
+        value
+        for text in program.own_texts()
+        for part in text.nodes
+        if isinstance(part, ast.Dict)
+        for name, value in zip(part.keys, part.values, strict=True)
+        if isinstance(name, ast.Constant) and name.value == key is not None
+    ]
+    return evaluate_whole_number(entries[0]) if len(entries) == 1 else None
+
+
 def _list_arguments(program: Program, node: ast.AST) -> list[int]:
     """Return the whole numbers that the arguments of a refused call stood for."""
     values = dict(program.ending.values) if program.ending is not None else {}
@@ -125,6 +139,8 @@ def _list_arguments(program: Program, node: ast.AST) -> list[int]:
     numbers = []
     for word in words:
         value = values.get(get_dotted_name(word), evaluate_whole_number(word))
+        if value is None and isinstance(word, ast.Subscript):
+            value = _read_entry(program, word)
         if type(value) is int:
             numbers.append(value)
     return numbers

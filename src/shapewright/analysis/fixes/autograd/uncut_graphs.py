@@ -117,10 +117,14 @@ def _suggest_stack(text: SourceText, call: ast.Call) -> Iterator[Fix]:
 
 def _is_list_name(text: SourceText, name: str) -> bool:
     """Return whether a name stands for a list that the program fills."""
-    return any(
-        isinstance(value, ast.List | ast.ListComp)
-        for value in find_defining(text, name)
+    if any(isinstance(v, ast.List | ast.ListComp) for v in find_defining(text, name)):
+        return True
+    owners = (
+        get_receiver(node)
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) == "append"
     )
+    return any(isinstance(owner, ast.Name) and owner.id == name for owner in owners)
 
 
 def _suggest_own_graph(text: SourceText, call: ast.Call) -> Iterator[Fix]:
