@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from math import inf, prod
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import PRODUCTS, QUOTIENTS
 from shapewright.analysis.hazards.signed_targets import find_unsigned_targets
 from shapewright.analysis.hazards.value_makers import PASSING, find_value_maker
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -23,8 +24,6 @@ RANGES = values_of("gives_range")
 KEEPING = PASSING | {"to", "float", "double", "stack", "astype"}
 JOINS = operators_with("joins_tensors")
 DIFFERENCES = operators_with("subtracts")
-PRODUCTS = frozenset({"*", "mul", "multiply"})
-QUOTIENTS = operators_with("divides_elements")
 FARTHEST = 24
 """Calls between data and the loss."""
 BINARY = frozenset({"binary_cross_entropy", "binary_cross_entropy_with_logits"})

@@ -37,7 +37,7 @@ def list_random_steps(text: SourceText, transform: ast.expr) -> list[ast.Call]:
     """
     name = get_called_name(transform)
     steps = list_steps(transform) if COMPOSING.search(name) else [transform]
-    drawing = [s for s in steps if isinstance(s, ast.Call) and is_random(text, s)]
+    drawing = [s for s in steps if isinstance(s, ast.Call) and _is_random(text, s)]
     if all(get_called_name(step) == "RandomCrop" for step in drawing):
         return [step for step in drawing if is_padding(step)]
     return drawing
@@ -48,7 +48,7 @@ def is_padding(step: ast.Call) -> bool:
     return len(step.args) > 1 or any(w.arg == "padding" for w in step.keywords)
 
 
-def is_random(text: SourceText, step: ast.Call) -> bool:
+def _is_random(text: SourceText, step: ast.Call) -> bool:
     """Return whether a step of a transform draws at random."""
     name = get_called_name(step)
     classes = [node for _, node in text.definitions(name)]
@@ -197,7 +197,7 @@ def iter_changes(function: ast.FunctionDef) -> Iterator[ast.stmt]:
                         break
         elif isinstance(node, ast.Assign | ast.AugAssign):
             value = node.value
-            parts = list(_walk_past_indices(value))
+            parts = list(_iter_past_indices(value))
             has_draw = any(map(_is_drawing, parts)) or any(
                 isinstance(part, ast.Name) and part.id in drawn
                 for part in parts
@@ -207,12 +207,12 @@ def iter_changes(function: ast.FunctionDef) -> Iterator[ast.stmt]:
                 yield node
 
 
-def _walk_past_indices(node: ast.AST) -> Iterator[ast.AST]:
+def _iter_past_indices(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of an expression, without those that choose rows of data."""
     yield node
     for part in ast.iter_child_nodes(node):
         if not isinstance(node, ast.Subscript) or part is not node.slice:
-            yield from _walk_past_indices(part)
+            yield from _iter_past_indices(part)
 
 
 def _get_changed(node: ast.AST) -> str:

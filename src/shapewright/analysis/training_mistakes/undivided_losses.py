@@ -35,13 +35,13 @@ def find_undivided_losses(scene: RehearsalContext) -> Iterator[Finding]:
     if not optimizers or any(optimizer.name != "SGD" for optimizer in optimizers):
         return
     for loop in scene.loops():
-        finding = _look_at_loop(loop)
+        finding = _find_in_loop(loop)
         if finding is not None:
             yield finding
             return
 
 
-def _look_at_loop(loop: StoryLoop) -> Finding | None:
+def _find_in_loop(loop: StoryLoop) -> Finding | None:
     """Return the finding on a loop over batches that steps with some of them only."""
     text = loop.text
     if SCALED.search(text.text):

@@ -388,16 +388,16 @@ def suggest_order_of_steps(
     choice = find_accumulating_choice(text, step) if step is not None else None
     if choice is not None:
         written = text.written(statement)
-        edits = [
+        changes = [
             cut_lines(text, statement),
             write_after(text, choice.body[-1], written),
         ]
         words = f"`{written}` below `if {text.line_of(choice.test)}:`"
         fewer = _write_count_of_steps(text, choice)
         if fewer is not None:
-            edits.append(fewer)
+            changes.append(fewer)
             words += f", and `{fewer.text}`"
-        yield Fix("fits", words, tuple(edits))
+        yield Fix("fits", words, tuple(changes))
         return
     beside: ast.AST | None = statement
     if len(find_block(text, statement)) < 2:
