@@ -5,6 +5,7 @@ of its `__getitem__`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.unequal_transforms import (
@@ -25,10 +26,7 @@ RANDOM_STEPS = frozenset({
 })  # fmt: skip
 """Transforms of torchvision that draw, beside those whose names say so."""
 CROPS = frozenset({"RandomCrop", "RandomResizedCrop"})
-TURNS = frozenset({
-    "flip", "fliplr", "flipud", "rot90", "hflip", "vflip", "rotate", "roll",
-    "transpose", "invert", "mirror",
-})  # fmt: skip
+TURNS = re.compile(r"flip|rot90|rotate|^roll$|transpose|invert|mirror")
 
 
 def list_random_steps(text: SourceText, transform: ast.expr) -> list[ast.Call]:
@@ -228,7 +226,7 @@ def _get_changed(node: ast.AST) -> str:
 def _is_turn(node: ast.AST) -> bool:
     """Return whether a statement mirrors, turns or disturbs what it assigns."""
     return any(
-        get_called_name(part) in TURNS
+        TURNS.search(get_called_name(part)) is not None
         or _is_drawing(part)
         or (isinstance(part, ast.Slice) and isinstance(part.step, ast.UnaryOp))
         for part in ast.walk(node)
