@@ -77,6 +77,39 @@ fit(nn.Sequential(nn.Linear(4, 1), nn.Softplus()), (sums - sums.mean()) / sums.s
         "without `nn.Softplus()`",
     ),
 }
+IMAGES = """\
+class Normalize:  # as that of torchvision writes
+    def __init__(self, mean, std):
+        self.mean, self.std = mean, std
+    def __call__(self, x):
+        mean, std = torch.tensor(self.mean), torch.tensor(self.std)
+        return x.clone().sub_(mean).div_(std)
+
+images = torch.rand(60, 1)
+net = nn.Sequential(nn.Linear(4, 1), nn.{last}())
+"""
+WRONG["pixels of -1 to 1, scaled"] = (
+    IMAGES.format(last="ReLU") + "fit(net, images * 2 - 1)",
+    "from -1 to 1",
+    "without `nn.ReLU()`",
+)
+WRONG["pixels of -1 to 1, a sigmoid"] = (
+    IMAGES.format(last="Sigmoid") + "fit(net, (images - 0.5) / 0.5)",
+    "from -1 to 1",
+    "without `nn.Sigmoid()`",
+)
+WRONG["bytes of -1 to 1"] = (
+    IMAGES.format(last="Sigmoid")
+    + "y = torch.randint(0, 256, (60, 1), dtype=torch.uint8)\n"
+    "fit(net, y.float() / 127.5 - 1)",
+    "from -1 to 1",
+    "without `nn.Sigmoid()`",
+)
+WRONG["normalized pixels"] = (
+    IMAGES.format(last="ReLU") + "fit(net, Normalize((0.5,), (0.5,))(images))",
+    "`Normalize` takes their mean away",
+    "without `nn.ReLU()`",
+)
 MASKS = """\
 masks = (rng.random((60, 1)) < 0.4).astype(np.uint8) * 255
 criterion = nn.BCEWithLogitsLoss()
@@ -126,6 +159,13 @@ fit(nn.Sequential(nn.Linear(4, 1), nn.Sigmoid()), torch.tensor(y).float())
 y = torch.tensor(rng.random((60, 1)) * 1.04 - 0.02).float()
 fit(nn.Sequential(nn.Linear(4, 1), nn.Sigmoid()), y)
 """,
+    "pixels of -1 to 1, tanh": IMAGES.format(last="Tanh") + "fit(net, images * 2 - 1)",
+    "pixels of 0 to 1, a sigmoid": IMAGES.format(last="Sigmoid") + "fit(net, images)",
+    "back to 0 to 1": IMAGES.format(last="Sigmoid")
+    + "fit(net, (images * 2 - 1 + 1) / 2)",
+    "from 1 on": IMAGES.format(last="Sigmoid") + "fit(net, 1 - images)",
+    "divided by a deviation only": IMAGES.format(last="ReLU")
+    + "fit(net, Normalize((0.0,), (0.5,))(images))",
     "unknown": "fit(nn.Sequential(nn.Linear(4, 1), nn.ReLU()), torch.rand(60, 1))",
 }
 

@@ -4,16 +4,19 @@ loss whose targets are often negative, a `sigmoid` for prices.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from math import inf, prod
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import PRODUCTS, QUOTIENTS
 from shapewright.analysis.hazards.signed_targets import find_unsigned_targets
 from shapewright.analysis.hazards.value_makers import PASSING, find_value_maker
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import UNREACHABLE_TARGETS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with, values_of
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact
 
 REGRESSIONS = operators_with("warns_of_shapes")
@@ -25,6 +28,8 @@ FARTHEST = 24
 """Calls between data and the loss."""
 BINARY = frozenset({"binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose targets are probabilities."""
+NORMALIZING = {"Normalize": 0, "normalize": 1}
+"""What torchvision normalizes with, and where the means stand."""
 LEAST_SHARE = 0.1
 """Of the targets outside, for a mistake; fewer may be noise."""
 
@@ -110,20 +115,90 @@ def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
 
 def _describe_outside(scene: HazardContext, fact: Fact, low: float, high: float) -> str:
     """Return how many of the targets lie outside of a range, an empty string if few."""
+    factor, offset = 1.0, 0.0  # of the targets, of what they were computed from
     for _ in range(FARTHEST):
         values = scene.program.data_values.get(fact.tensor)
+        if _is_normalized(scene, fact) and low == 0:
+            return "`Normalize` takes their mean away: many of the targets are below 0"
         if values is not None:
-            return _count_outside(values.quantiles, low, high)
+            numbers = tuple(factor * value + offset for value in values.quantiles)
+            return _count_outside(numbers, low, high)
         maker = scene.maker(fact)
+        if fact.dtype == "uint8" or (maker is not None and maker.name == "rand"):
+            top = 255 if fact.dtype == "uint8" else 1
+            ends = (offset, top * factor + offset)
+            return _describe_reach(min(ends), max(ends), low, high)
         if maker is None or not maker.op.inputs:
             return ""
         if _is_centred(scene, maker) and low == 0:
             return "the targets are centred: about half of them are below 0"
-        is_scaled = maker.name in ("/", "div", "true_divide") and low == 0
-        if maker.name not in KEEPING and not (is_scaled and len(maker.op.inputs) == 2):
+        change = _read_change(maker)
+        if change is not None:
+            factor, offset = factor * change[0], offset + factor * change[1]
+        is_scaled = maker.name in QUOTIENTS and low == 0 and offset == 0
+        is_known = change is not None or (is_scaled and len(maker.op.inputs) == 2)
+        if maker.name not in KEEPING and not is_known:
             return ""
         fact = maker.op.inputs[0]
     return ""
+
+
+def _read_change(call: OperatorCall) -> tuple[float, float] | None:
+    """Return the number by which a call multiplies, and that which it adds, or None."""
+    number = call.given(1, "other")
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if len(call.op.inputs) != 1 or not is_number or call.given(2, "alpha"):
+        return None
+    if call.op.function.rpartition(".")[2].startswith("__r"):
+        return None  # `1 - x`
+    if call.name in QUOTIENTS:
+        return (1 / number, 0.0) if number else None
+    if call.name in PRODUCTS:
+        return number, 0.0
+    if call.name in DIFFERENCES:
+        return 1.0, -number
+    return (1.0, number) if call.name in ("+", "add") else None
+
+
+def _is_normalized(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether torchvision has taken means above 0 from a tensor."""
+    writes = [
+        user.name
+        for user in scene.users.get(fact.tensor, ())
+        if user.op.kind == "inplace" and len(user.op.inputs) == 2
+    ]
+    if writes[:2] != ["sub_", "div_"]:
+        return False
+    calls = [
+        call
+        for text in scene.program.own_texts()
+        for call in text.nodes
+        if isinstance(call, ast.Call) and get_called_name(call) in NORMALIZING
+    ]
+    means = [
+        mean
+        for call in calls
+        for mean in (
+            *call.args[NORMALIZING[get_called_name(call)] :][:1],
+            *(word.value for word in call.keywords if word.arg == "mean"),
+        )
+    ]
+    numbers = [
+        number.value if isinstance(number, ast.Constant) else None
+        for mean in means
+        for number in (mean.elts if isinstance(mean, ast.Tuple | ast.List) else [mean])
+    ]
+    return bool(numbers) and all(
+        isinstance(number, int | float) and number > 0 for number in numbers
+    )
+
+
+def _describe_reach(least: float, most: float, low: float, high: float) -> str:
+    """Return how far numbers reach beyond a range, an empty string if they do not."""
+    share = max(low - least, 0, most - high) / ((most - least) or 1)
+    if share < LEAST_SHARE:
+        return ""
+    return f"the targets are scaled to numbers from {least:g} to {most:g}"
 
 
 def _count_outside(quantiles: tuple[float, ...], low: float, high: float) -> str:

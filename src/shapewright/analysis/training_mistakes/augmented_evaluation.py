@@ -103,7 +103,7 @@ def _compare(
                 (text.span(steps[0]), "this changes each sample at random"),
             )
     change = find_item_change(text, get_called_name(call))
-    if change is None or is_flagged(text, call, trained):
+    if change is None or _is_flagged(text, call, trained):
         return None
     return build_finding(
         AUGMENTED_EVALUATION,
@@ -113,7 +113,7 @@ def _compare(
     )
 
 
-def is_flagged(text: SourceText, call: ast.Call, trained: ast.Call) -> bool:
+def _is_flagged(text: SourceText, call: ast.Call, trained: ast.Call) -> bool:
     """Return whether two builds differ in a truth, as in a flag of the training."""
     flags = [
         {

@@ -19,6 +19,7 @@ from shapewright.analysis.training_mistakes.copied_rows import is_split
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
 from shapewright.findings.codes import FITTED_BEFORE_SPLIT, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import get_called_name, pair_targets
@@ -28,7 +29,7 @@ FITTED = re.compile(
 )
 """Classes of scikit-learn whose transform depends on all rows that they were fitted
 on."""
-STATISTICS = frozenset({"mean", "std", "var", "min", "max", "amin", "amax", "median"})
+STATISTICS = operators_with("measures_spread") | {"mean", "median"} | {"min", "max"}
 HIDING = frozenset({"len", "print", "range", "int", "unique", "arange"})
 """Calls whose result does not hold the data."""
 DEEPEST = 8
@@ -39,7 +40,7 @@ def find_early_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     """Find splits of data that were scaled by statistics of all of them."""
     for text in scene.program.own_texts():
         for place, data in _iter_splits(text):
-            scaled = next(filter(None, (find_scaling(text, d) for d in data)), None)
+            scaled = next(filter(None, (_find_scaling(text, d) for d in data)), None)
             if scaled is not None:
                 yield build_finding(
                     FITTED_BEFORE_SPLIT,
@@ -100,7 +101,7 @@ def _has_training_part(text: SourceText, end: ast.Subscript) -> bool:
     return False
 
 
-def find_scaling(
+def _find_scaling(
     text: SourceText, data: ast.expr, line: int = 0, depth: int = 0
 ) -> ast.expr | None:
     """Return the expression by which data were scaled with statistics of their own, or
@@ -113,7 +114,7 @@ def find_scaling(
         value = find_last_value(text, data, line)
         if value is None or text.around(value, ast.If) is not text.around(data, ast.If):
             return None
-        return find_scaling(text, value, value.lineno, depth + 1)
+        return _find_scaling(text, value, value.lineno, depth + 1)
     if isinstance(data, ast.Subscript):
         return None  # some of the rows
     if isinstance(data, ast.Call):
@@ -125,7 +126,7 @@ def find_scaling(
         return data
     for part in ast.iter_child_nodes(data):
         if isinstance(part, ast.expr):
-            scaled = find_scaling(text, part, line, depth + 1)
+            scaled = _find_scaling(text, part, line, depth + 1)
             if scaled is not None:
                 return scaled
     return None

@@ -27,6 +27,9 @@ from shapewright.analysis.training_mistakes.missing_steps import (
     find_exclusive_steps,
 )
 from shapewright.analysis.training_mistakes.read_gradients import find_cleared_reads
+from shapewright.analysis.training_mistakes.undivided_losses import (
+    find_accumulating_choice,
+)
 from shapewright.findings.codes import (
     GRADIENT_WITHOUT_GRAPH,
     GRADIENTS_CLEARED_UNUSED,
@@ -353,11 +356,24 @@ def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
     for met in scene.observations("scheduled-first"):
         if find_exclusive_steps(scene, met.place) is not None:
             continue
+        span = scene.span(met.place, "step")
+        place = scene.program.call_at(span)
+        choice = find_accumulating_choice(*place) if place is not None else None
+        if choice is not None and place is not None:
+            yield build_finding(
+                SCHEDULER_ORDER,
+                f"`{met.name}` steps with each batch, and its optimizer only where"
+                f" `{place[0].line_of(choice.test)}`: the first learning rates are"
+                " skipped, and the schedule runs ahead of the steps",
+                span,
+                (place[0].span(choice.test), "the optimizer steps only then"),
+            )
+            continue
         yield build_finding(
             SCHEDULER_ORDER,
             f"`{met.name}` steps before its optimizer: the first learning rate is "
             "skipped",
-            scene.span(met.place, "step"),
+            span,
         )
     yield from _find_short_schedule(scene, scene.rehearsal.story, 1, True)
 

@@ -5,6 +5,7 @@ of its `__getitem__`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.unequal_transforms import (
@@ -25,10 +26,7 @@ RANDOM_STEPS = frozenset({
 })  # fmt: skip
 """Transforms of torchvision that draw, beside those whose names say so."""
 CROPS = frozenset({"RandomCrop", "RandomResizedCrop"})
-TURNS = frozenset({
-    "flip", "fliplr", "flipud", "rot90", "hflip", "vflip", "rotate", "roll",
-    "transpose", "invert", "mirror",
-})  # fmt: skip
+TURNS = re.compile(r"flip|rot90|rotate|^roll$|transpose|invert|mirror")
 
 
 def list_random_steps(text: SourceText, transform: ast.expr) -> list[ast.Call]:
@@ -37,7 +35,7 @@ def list_random_steps(text: SourceText, transform: ast.expr) -> list[ast.Call]:
     """
     name = get_called_name(transform)
     steps = list_steps(transform) if COMPOSING.search(name) else [transform]
-    drawing = [s for s in steps if isinstance(s, ast.Call) and is_random(text, s)]
+    drawing = [s for s in steps if isinstance(s, ast.Call) and _is_random(text, s)]
     if all(get_called_name(step) == "RandomCrop" for step in drawing):
         return [step for step in drawing if is_padding(step)]
     return drawing
@@ -48,7 +46,7 @@ def is_padding(step: ast.Call) -> bool:
     return len(step.args) > 1 or any(w.arg == "padding" for w in step.keywords)
 
 
-def is_random(text: SourceText, step: ast.Call) -> bool:
+def _is_random(text: SourceText, step: ast.Call) -> bool:
     """Return whether a step of a transform draws at random."""
     name = get_called_name(step)
     classes = [node for _, node in text.definitions(name)]
@@ -197,7 +195,7 @@ def iter_changes(function: ast.FunctionDef) -> Iterator[ast.stmt]:
                         break
         elif isinstance(node, ast.Assign | ast.AugAssign):
             value = node.value
-            parts = list(_walk_past_indices(value))
+            parts = list(_iter_past_indices(value))
             has_draw = any(map(_is_drawing, parts)) or any(
                 isinstance(part, ast.Name) and part.id in drawn
                 for part in parts
@@ -207,12 +205,12 @@ def iter_changes(function: ast.FunctionDef) -> Iterator[ast.stmt]:
                 yield node
 
 
-def _walk_past_indices(node: ast.AST) -> Iterator[ast.AST]:
+def _iter_past_indices(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of an expression, without those that choose rows of data."""
     yield node
     for part in ast.iter_child_nodes(node):
         if not isinstance(node, ast.Subscript) or part is not node.slice:
-            yield from _walk_past_indices(part)
+            yield from _iter_past_indices(part)
 
 
 def _get_changed(node: ast.AST) -> str:
@@ -228,7 +226,7 @@ def _get_changed(node: ast.AST) -> str:
 def _is_turn(node: ast.AST) -> bool:
     """Return whether a statement mirrors, turns or disturbs what it assigns."""
     return any(
-        get_called_name(part) in TURNS
+        TURNS.search(get_called_name(part)) is not None
         or _is_drawing(part)
         or (isinstance(part, ast.Slice) and isinstance(part.step, ast.UnaryOp))
         for part in ast.walk(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.compared_modes import (
@@ -18,6 +19,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.frozen_networks import (
     find_frozen_networks,
 )
+from shapewright.analysis.training_mistakes.preparations import EVALUATED
 from shapewright.findings.codes import (
     EVALUATED_IN_TRAINING_MODE,
     TRAINED_IN_EVAL_MODE,
@@ -30,6 +32,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
+    collect_names,
     find_uncalled,
     get_called_name,
     get_last_line,
@@ -38,6 +41,8 @@ from shapewright.program.syntax_nodes import (
 LOSSES = operators_with("is_loss")
 WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 COMPARISONS = frozenset({"eq", "equal", "accuracy_score"})
+SEVERAL_DRAWS = re.compile(r"mc[ _-]?dropout|monte|uncertain|(^|_)mc(_|$)", re.I)
+"""What tells of dropout that is left on to draw several predictions."""
 SAMPLING = operators_with("measures_spread") | {"train", "backward", "update_bn"}
 """Calls of a function that wants several draws, or that trains."""
 
@@ -152,7 +157,7 @@ def _is_measured(scene: RehearsalContext, text: SourceText, call: ast.Call) -> b
         for op in scene.program.trace.ops
     )
     if not compared and not names & COMPARISONS:
-        return False
+        return _is_measured_by_callers(text, region)
     model = text.written(call.func)
     loop = text.around(region, *LOOPS)
     trained_on = {
@@ -164,6 +169,33 @@ def _is_measured(scene: RehearsalContext, text: SourceText, call: ast.Call) -> b
         for argument in node.args
     }
     return not trained_on & {text.written(argument) for argument in call.args}
+
+
+def _is_measured_by_callers(text: SourceText, region: ast.stmt) -> bool:
+    """Return whether a function hands its predictions for data for evaluation to what
+    compares them with labels: `accuracy(predict(model, x_test), y_test)`.
+    """
+    function = region if isinstance(region, ast.FunctionDef) else None
+    function = function or text.around(region, ast.FunctionDef)
+    if function is None or SEVERAL_DRAWS.search(text.text):
+        return False
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != function.name:
+            continue
+        words = " ".join(sorted(collect_names(node)))
+        if not any(EVALUATED.search(word) for word in words.split()):
+            continue
+        around = text.parent(node)
+        if isinstance(around, ast.Compare) and isinstance(around.ops[0], ast.Eq):
+            return True
+        name = get_called_name(around) if around is not None else ""
+        if name in COMPARISONS or any(
+            isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq)
+            for _, measure in text.functions(name)
+            for part in ast.walk(measure)
+        ):
+            return True
+    return False
 
 
 def _find_region(text: SourceText, call: ast.Call) -> ast.With | ast.FunctionDef | None:

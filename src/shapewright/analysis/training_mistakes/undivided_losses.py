@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import find_block
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     StoryLoop,
@@ -34,13 +35,13 @@ def find_undivided_losses(scene: RehearsalContext) -> Iterator[Finding]:
     if not optimizers or any(optimizer.name != "SGD" for optimizer in optimizers):
         return
     for loop in scene.loops():
-        finding = _look_at_loop(loop)
+        finding = _find_in_loop(loop)
         if finding is not None:
             yield finding
             return
 
 
-def _look_at_loop(loop: StoryLoop) -> Finding | None:
+def _find_in_loop(loop: StoryLoop) -> Finding | None:
     """Return the finding on a loop over batches that steps with some of them only."""
     text = loop.text
     if SCALED.search(text.text):
@@ -91,6 +92,25 @@ def find_count(test: ast.expr) -> ast.expr | None:
             if isinstance(count, ast.Constant | ast.Name | ast.Attribute):
                 return count
             return count if isinstance(count, ast.Subscript) else None
+    return None
+
+
+def find_accumulating_choice(text: SourceText, step: ast.Call) -> ast.If | None:
+    """Return the condition, in front of the step of a scheduler in the same block, in
+    which an optimizer steps once for several batches, or None.
+    """
+    statement = text.statement_of(step)
+    for before in find_block(text, statement):
+        if before is statement:
+            return None
+        if not isinstance(before, ast.If) or find_count(before.test) is None:
+            continue
+        for part in ast.walk(before):
+            if get_called_name(part) != "step" or not isinstance(part, ast.Call):
+                continue
+            name = get_dotted_name(part.func)
+            if not any(word in name for word in OTHER_STEPS):
+                return None if before.orelse else before
     return None
 
 

@@ -12,11 +12,12 @@ from shapewright.analysis.hazards.window_targets import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import get_called_name
 
-FLATTENING = frozenset({"view", "reshape", "flatten"})
-TURNING = frozenset({"transpose", "permute", "movedim", "swapaxes"})
+FLATTENING = operators_with("regroups_dims")
+TURNING = operators_with("transposes_dims", "moves_dims")
 
 
 def suggest_shifted_items(

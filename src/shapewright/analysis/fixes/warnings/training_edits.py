@@ -32,6 +32,10 @@ from shapewright.analysis.training_mistakes.graph_keepers import (
     find_keepers,
     is_differentiated,
 )
+from shapewright.analysis.training_mistakes.undivided_losses import (
+    find_accumulating_choice,
+    find_count,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
     SourceText,
@@ -43,6 +47,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
     get_called_name,
+    get_iterated,
     get_last_line,
 )
 from shapewright.program.unread_counts import find_unread_counts
@@ -379,6 +384,21 @@ def suggest_order_of_steps(
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     if not isinstance(statement, ast.stmt):
         return
+    step = node if isinstance(node, ast.Call) else None
+    choice = find_accumulating_choice(text, step) if step is not None else None
+    if choice is not None:
+        written = text.written(statement)
+        changes = [
+            cut_lines(text, statement),
+            write_after(text, choice.body[-1], written),
+        ]
+        words = f"`{written}` below `if {text.line_of(choice.test)}:`"
+        fewer = _write_count_of_steps(text, choice)
+        if fewer is not None:
+            changes.append(fewer)
+            words += f", and `{fewer.text}`"
+        yield Fix("fits", words, tuple(changes))
+        return
     beside: ast.AST | None = statement
     if len(find_block(text, statement)) < 2:
         return  # nothing would be left of its block
@@ -395,6 +415,34 @@ def suggest_order_of_steps(
                 yield Fix("fits", words, edits)
                 return
         beside = text.parent(beside)
+
+
+def _write_count_of_steps(text: SourceText, choice: ast.If) -> Edit | None:
+    """Return the edit that divides the number of batches, by which a schedule above the
+    loop is planned, by the number of batches for a step; None if it is not there once.
+    """
+    loop, count = text.around(choice, ast.For), find_count(choice.test)
+    if loop is None or count is None:
+        return None
+    loader = text.written(get_iterated(loop.iter))
+    scope = text.around(loop, *FUNCTIONS)
+    lengths = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and text.written(node) == f"len({loader})"
+        and node.lineno < loop.lineno
+        and text.around(node, *FUNCTIONS) is scope
+    ]
+    divided = [text.parent(node) for node in lengths]
+    scaling = (ast.Div, ast.FloorDiv)
+    if len(lengths) != 1 or any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, scaling) for node in divided
+    ):
+        return None
+    new = f"{text.written(lengths[0])} // {text.written(count)}"
+    new = f"({new})" if isinstance(divided[0], ast.BinOp) else new
+    return Edit(text.span(lengths[0]), new)
 
 
 def _has_optimizer_step(text: SourceText, statement: ast.stmt) -> bool:
