@@ -44,7 +44,10 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_own_derivatives,
     suggest_straight_through,
 )
-from shapewright.analysis.fixes.warnings.initial_weights import suggest_random_weights
+from shapewright.analysis.fixes.warnings.initial_weights import (
+    suggest_random_weights,
+    suggest_zero_row,
+)
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_cloned_targets,
     suggest_ignored_padding,
@@ -354,7 +357,9 @@ WAYS: dict[str, Suggest] = {
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     EQUAL_SAMPLES: suggest_active_dropout,
-    LOADED_WEIGHTS_LOST: combine(suggest_later_load, suggest_trained_only),
+    LOADED_WEIGHTS_LOST: combine(
+        suggest_zero_row, suggest_later_load, suggest_trained_only
+    ),
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
