@@ -34,7 +34,10 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_other_axis,
     suggest_other_dim,
 )
-from shapewright.analysis.fixes.warnings.float_mask_edits import suggest_mask_of_truths
+from shapewright.analysis.fixes.warnings.float_mask_edits import (
+    suggest_mask_of_truths,
+    suggest_plain_mask,
+)
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_assigned_weight,
     suggest_chain_rule,
@@ -286,7 +289,10 @@ WAYS: dict[str, Suggest] = {
     ),
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: combine(
-        suggest_mask_changes, suggest_mask_of_tokens, suggest_mask_of_columns
+        suggest_plain_mask,
+        suggest_mask_changes,
+        suggest_mask_of_tokens,
+        suggest_mask_of_columns,
     ),
     WEAK_MASK: suggest_fill,
     FLOAT_MASK: suggest_mask_of_truths,
