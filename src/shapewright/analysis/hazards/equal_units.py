@@ -68,7 +68,7 @@ def find_equal_units(scene: HazardContext) -> Iterator[Finding]:
             continue
         units = before.inputs[1].shape[0] if len(before.inputs) > 1 else 0
         has_bias = len(before.inputs) > len(("input", "weight"))
-        if units < 2 or (has_bias and not _sets_biases(setting)):
+        if units < 2 or (has_bias and not _has_set_biases(setting)):
             continue
         seen.add(setting.call)
         message = (
@@ -192,7 +192,7 @@ def _is_set_again(text: SourceText, call: ast.Call, weight: str) -> bool:
     )
 
 
-def _sets_biases(setting: _Setting) -> bool:
+def _has_set_biases(setting: _Setting) -> bool:
     """Return whether the function that sets a weight gives the bias one number too."""
     text = setting.text
     weight = get_set_weight(text, setting.call)

@@ -17,13 +17,13 @@ from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 LAYERS = frozenset({"TransformerEncoder", "TransformerEncoderLayer"})
 MASKS = ("mask", "src_mask")
 """The parameters for a mask of these layers."""
-OF_FUTURE = operators_with("keeps_triangle") | {
-    "[]=", "cumsum", "empty", "tensor", "as_tensor", "from_numpy",
+OF_FUTURE = operators_with("keeps_triangle", "accumulates", "leaves_values_unset") | {
+    "[]=", "tensor", "as_tensor",
 }  # fmt: skip
 """What may make a mask of the future."""
-SYMMETRIC = frozenset({"abs", "==", "!=", "eq", "ne"})
+SYMMETRIC = frozenset({"abs", "==", "!="})
 """What makes a mask that hides as much of the past as of the future."""
-SIGNED = operators_with("subtracts") | {"<", ">", "<=", ">=", "lt", "gt", "le", "ge"}
+SIGNED = operators_with("subtracts", "compares_elements") | {"<", ">", "<=", ">="}
 """What tells the past from the future, if no absolute value is taken behind it."""
 FARTHEST = 24
 """Calls behind a mask that are looked at."""
@@ -79,7 +79,7 @@ def _has_flag(call: ast.Call) -> bool:
 def _find_symmetric_maker(scene: HazardContext, mask: Fact) -> Op | None:
     """Return the call that makes a mask symmetric, if nothing makes it a triangle."""
     waiting, met = [mask], set[int]()
-    found, has_sign = None, False
+    symmetric, has_sign = None, False
     while waiting and len(met) < FARTHEST:
         maker = scene.program.producers.get(waiting.pop(0).tensor)
         if maker is None or maker.index in met:
@@ -87,10 +87,10 @@ def _find_symmetric_maker(scene: HazardContext, mask: Fact) -> Op | None:
         met.add(maker.index)
         name = maker.name.rpartition(".")[2]
         if name in SYMMETRIC and (name == "abs" or len(maker.inputs) > 1):
-            found = maker
+            symmetric = maker
             continue  # what lies before is two orders of one sequence
         has_sign |= name in SIGNED and len(maker.inputs) > 1
         if name in OF_FUTURE:
             return None
         waiting += maker.inputs
-    return None if has_sign else found
+    return None if has_sign else symmetric

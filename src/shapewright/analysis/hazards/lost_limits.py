@@ -30,15 +30,17 @@ def find_lost_limits(scene: HazardContext) -> Iterator[Finding]:
         rest = find_value_maker(scene, call.op.inputs[0])
         if half is None or rest is None or not _is_rest(rest):
             continue
-        one = rest.given(1, "other")
+        whole = rest.given(1, "other")
         limit = find_value_maker(scene, rest.op.inputs[0])
-        if limit is None or one is None:
+        if limit is None or whole is None:
             continue
         number, place = None, limit
-        if one == 1 and limit.name in CLAMPS:
+        if whole == 1 and limit.name in CLAMPS:
             number = _get_upper(limit)
-        elif ACTIVATIONS.get(limit.name) == "probabilities" and 0 < one - 1 <= 2 * half:
-            number, place = one, rest
+        elif (
+            ACTIVATIONS.get(limit.name) == "probabilities" and 0 < whole - 1 <= 2 * half
+        ):
+            number, place = whole, rest
         if not isinstance(number, float) or not 0 < abs(1 - number) <= 2 * half:
             continue
         if (number < 1 and 1 - number > half) or place.op.span in seen:

@@ -19,7 +19,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, get_own_attribute
 
 DRAWING = operators_with("is_random") | {
-    "uniform_", "normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_",
+    "xavier_uniform_", "xavier_normal_", "kaiming_uniform_",
     "kaiming_normal_", "trunc_normal_", "orthogonal_",
 }  # fmt: skip
 SUMS = operators_with("adds_up_elements")
@@ -41,7 +41,7 @@ def find_drawn_padding(scene: HazardContext) -> Iterator[Finding]:
             path = next((p for p in layers if p.rpartition(".")[2] == name), "")
             if not name and "Embedding" in find_kinds(text, call, weight.value):
                 path = next(iter(layers))
-            if not path or _writes_row(text):
+            if not path or _has_written_row(text):
                 continue
             message = (
                 f"`{text.written(weight)}` is drawn anew behind `padding_idx`: the row"
@@ -73,7 +73,7 @@ def _iter_padded_layers(scene: HazardContext) -> Iterator[tuple[str, OperatorCal
                 yield call.op.module, user
 
 
-def _writes_row(text: SourceText) -> bool:
+def _has_written_row(text: SourceText) -> bool:
     """Return whether a program writes a row of a weight, or speaks of the padding of a
     layer where it draws weights.
     """
