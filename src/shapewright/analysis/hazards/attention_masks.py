@@ -16,6 +16,7 @@ from shapewright.analysis.hazards.causal_masks import (
 )
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.full_masks import find_full_masks
+from shapewright.analysis.hazards.ignored_masks import find_ignored_masks
 from shapewright.analysis.hazards.inverted_padding import find_inverted_padding
 from shapewright.analysis.hazards.masked_rows import find_masked_rows
 from shapewright.analysis.hazards.missing_masks import find_missing_masks
@@ -41,6 +42,7 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_shown_targets(scene)
     yield from find_missing_masks(scene)
     yield from find_unread_masks(scene)
+    yield from find_ignored_masks(scene)
     yield from find_unpassed_masks(scene)
     yield from find_padded_tokens(scene)
     yield from find_full_masks(scene)

@@ -23,7 +23,7 @@ CHOOSING = operators_with("reads_by_index") | operators_with("takes_mask")
 """What copies the elements that it chooses."""
 CUTTING = operators_with("regroups_dims")
 """What copies a tensor only if it cannot be viewed."""
-FLAGS = frozenset({"requires_grad_", "share_memory_", "detach_"})
+FLAGS = operators_with("changes_tensor_itself") | {"share_memory_"}
 """Methods that write no elements."""
 MOST_VIEWS = 4
 """Views between a copy and what is written."""

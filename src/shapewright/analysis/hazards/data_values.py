@@ -12,6 +12,7 @@ from shapewright.analysis.hazards.context import (
     RECURRENT,
     HazardContext,
 )
+from shapewright.analysis.hazards.lost_limits import find_lost_limits
 from shapewright.analysis.hazards.masked_nans import find_masked_nans
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -108,7 +109,8 @@ def _is_chosen_by_mask(call: OperatorCall) -> bool:
 
 @looks_for(LOG_OF_ZERO)
 def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
-    """Find logarithms of data of which some are 0."""
+    """Find logarithms of data of which some are 0, and of what is left from 1."""
+    yield from find_lost_limits(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in LOGARITHMS or call.op.span in seen or not call.op.inputs:

@@ -68,7 +68,7 @@ def find_equal_units(scene: HazardContext) -> Iterator[Finding]:
             continue
         units = before.inputs[1].shape[0] if len(before.inputs) > 1 else 0
         has_bias = len(before.inputs) > len(("input", "weight"))
-        if units < 2 or (has_bias and not _sets_biases(setting)):
+        if units < 2 or (has_bias and not _has_set_biases(setting)):
             continue
         seen.add(setting.call)
         message = (
@@ -122,7 +122,7 @@ def _iter_settings(text: SourceText) -> Iterator[_Setting]:
         if weight is None or weight.attr != "weight":
             continue
         attribute = get_own_attribute(weight.value)
-        kinds = _find_kinds(text, call, weight.value)
+        kinds = find_kinds(text, call, weight.value) & KINDS
         if not attribute and not kinds:
             continue
         if not _is_set_again(text, call, text.written(weight)):
@@ -140,7 +140,7 @@ def get_set_weight(text: SourceText, call: ast.Call) -> ast.Attribute | None:
     return value if isinstance(value, ast.Attribute) else None
 
 
-def _find_kinds(text: SourceText, call: ast.Call, layer: ast.expr) -> frozenset[str]:
+def find_kinds(text: SourceText, call: ast.Call, layer: ast.expr) -> frozenset[str]:
     """Return the classes of layers for which a statement runs: those of `isinstance`
     around it, if it is applied to all modules.
     """
@@ -158,7 +158,7 @@ def _find_kinds(text: SourceText, call: ast.Call, layer: ast.expr) -> frozenset[
             if is_of_layer and isinstance(test, ast.Call):
                 classes = test.args[1]
                 names = classes.elts if isinstance(classes, ast.Tuple) else [classes]
-                kinds = frozenset(map(get_last_name, names)) & KINDS
+                kinds = frozenset(map(get_last_name, names))
                 return kinds if _is_of_all(text, call, layer.id) else frozenset()
         inner = outer
     return frozenset()
@@ -192,7 +192,7 @@ def _is_set_again(text: SourceText, call: ast.Call, weight: str) -> bool:
     )
 
 
-def _sets_biases(setting: _Setting) -> bool:
+def _has_set_biases(setting: _Setting) -> bool:
     """Return whether the function that sets a weight gives the bias one number too."""
     text = setting.text
     weight = get_set_weight(text, setting.call)

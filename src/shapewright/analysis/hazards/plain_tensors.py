@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.moved_parameters import find_moved_parameters
+from shapewright.analysis.hazards.unsaved_tensors import find_unsaved_tensors
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import NOT_A_PARAMETER, looks_for
 from shapewright.findings.finding import Finding, Related
@@ -83,7 +84,7 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 finding = replace(finding, related=(header, *finding.related))
             yield finding
     yield from _find_held_parameters(scene)
-    for finding in find_moved_parameters(scene):
+    for finding in (*find_moved_parameters(scene), *find_unsaved_tensors(scene)):
         if finding.span not in seen:
             yield finding
 

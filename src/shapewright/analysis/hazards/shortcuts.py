@@ -71,15 +71,15 @@ def _find_shortcut(
         return None
     if isinstance(statement, ast.Expr) and statement.value is node:
         return None  # written in place on purpose
-    given = ""
+    result = ""
     if isinstance(statement, ast.Assign) and statement.value is node:
-        given = text.written(statement.targets[0])
+        result = text.written(statement.targets[0])
     for user in scene.users.get(call.op.inputs[0].tensor, ()):
         if user.name not in SUMS or user.op.index < call.op.index:
             continue
         name = _find_added_name(scene, text, user, call.op.inputs[0].tensor)
         line = user.op.span.line if user.op.span is not None else 0
-        if not name or name == given or line < node.lineno:
+        if not name or name == result or line < node.lineno:
             continue
         if user.op.module != _get_parent(scene, call):
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.given_weights import find_given_weights
+from shapewright.analysis.hazards.padding_rows import find_drawn_padding
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.state_dicts import explain_loose_load
 from shapewright.findings.codes import (
@@ -38,6 +39,7 @@ def find_unmatched_state_dicts(scene: HazardContext) -> Iterator[Finding]:
 def find_lost_weights(scene: HazardContext) -> Iterator[Finding]:
     """Find initialisations of weights that were just loaded, or computed."""
     yield from find_given_weights(scene)
+    yield from find_drawn_padding(scene)
     loading: dict[int, Op] = {}  # by the tensor, until something uses it
     loaded: dict[Span, set[int]] = {}
     lost: dict[Span, dict[int, Op]] = {}

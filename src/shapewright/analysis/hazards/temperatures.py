@@ -16,7 +16,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 NUMBERING = operators_with("finds_extremes", "sorts_elements") | {"topk"}
-CHOOSING = PASSING | NUMBERING | {"masked_fill", "clone", "detach"}
+CHOOSING = PASSING | NUMBERING | {"masked_fill", "detach"}
 """Calls after which probabilities are still those, or the largest of them."""
 FARTHEST = 12
 """Calls behind the division that are looked at."""

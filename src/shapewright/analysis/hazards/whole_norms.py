@@ -25,7 +25,7 @@ KEEPING = operators_with("clamps", "adds_terms") | {"clamp_min", "+", "add"}
 SQUARES = frozenset({"pow", "square", "**"})
 TURNING = operators_with("transposes_dims") | {"t", "T", "mT", "adjoint"}
 PASSING = operators_with("divides_elements", "copies_if_needed") | JOINS
-ALONG = PASSING | {"*", "mul", "detach", "clone", "float", "[]"}
+ALONG = PASSING | {"*", "mul", "[]"}
 """Calls behind which a row still has the same direction."""
 FARTHEST = 24
 """Calls behind a quotient that are looked at."""

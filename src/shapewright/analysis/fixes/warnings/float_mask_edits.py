@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.older_programs import cut_argument
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
@@ -99,3 +100,15 @@ def _suggest_fill(text: SourceText, node: ast.BinOp, hides: bool) -> Iterator[Fi
         truths = _write_truths(text, mask, hides)
         new = f'{written}.masked_fill({truths}, float("-inf"))'
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_plain_mask(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest a call without `is_causal=True` for a mask that is not causal."""
+    if "`is_causal=True` tells" not in finding.message:
+        return
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        if word.arg == "is_causal" and isinstance(node, ast.Call):
+            edit = cut_argument(text, node, word)
+            yield Fix("fits", "without `is_causal=True`", (edit,))

@@ -140,10 +140,21 @@ def suggest_mode_of_module(
 def suggest_parameter(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `nn.Parameter(...)` around the value of an attribute."""
+    """Suggest `nn.Parameter(...)` around the value of an attribute, and a buffer for a
+    random one that is to be loaded.
+    """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr):
+        return
+    if "which no state dict" in finding.message:
+        if not isinstance(statement, ast.Assign):
+            return
+        target = statement.targets[0]
+        if isinstance(target, ast.Attribute):
+            new = f'self.register_buffer("{target.attr}", {text.written(value)})'
+            edit = Edit(text.span(statement), new)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
         return
     if "is no `nn.Module`" in finding.message:
         fix = _make_module(text, node)

@@ -34,7 +34,10 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_other_axis,
     suggest_other_dim,
 )
-from shapewright.analysis.fixes.warnings.float_mask_edits import suggest_mask_of_truths
+from shapewright.analysis.fixes.warnings.float_mask_edits import (
+    suggest_mask_of_truths,
+    suggest_plain_mask,
+)
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_assigned_weight,
     suggest_chain_rule,
@@ -44,7 +47,10 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_own_derivatives,
     suggest_straight_through,
 )
-from shapewright.analysis.fixes.warnings.initial_weights import suggest_random_weights
+from shapewright.analysis.fixes.warnings.initial_weights import (
+    suggest_random_weights,
+    suggest_zero_row,
+)
 from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_cloned_targets,
     suggest_ignored_padding,
@@ -57,6 +63,7 @@ from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_turned_norm,
     suggest_weight_of_batch,
 )
+from shapewright.analysis.fixes.warnings.limit_edits import suggest_larger_limit
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -283,7 +290,10 @@ WAYS: dict[str, Suggest] = {
     ),
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: combine(
-        suggest_mask_changes, suggest_mask_of_tokens, suggest_mask_of_columns
+        suggest_plain_mask,
+        suggest_mask_changes,
+        suggest_mask_of_tokens,
+        suggest_mask_of_columns,
     ),
     WEAK_MASK: suggest_fill,
     FLOAT_MASK: suggest_mask_of_truths,
@@ -302,7 +312,7 @@ WAYS: dict[str, Suggest] = {
     DRAWN_INDEX: suggest_rows,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     NAN_IN_DATA: suggest_filled_cells,
-    LOG_OF_ZERO: suggest_limited_value,
+    LOG_OF_ZERO: combine(suggest_larger_limit, suggest_limited_value),
     ROOT_OF_ZERO: suggest_limited_value,
     MASKED_TARGETS: suggest_cloned_targets,
     SHIFTED_TWICE: suggest_unshifted_labels,
@@ -354,7 +364,9 @@ WAYS: dict[str, Suggest] = {
     FLIP_NOT_UNDONE: suggest_flip_of_result,
     REVERSED_MINING: suggest_hardest,
     EQUAL_SAMPLES: suggest_active_dropout,
-    LOADED_WEIGHTS_LOST: combine(suggest_later_load, suggest_trained_only),
+    LOADED_WEIGHTS_LOST: combine(
+        suggest_zero_row, suggest_later_load, suggest_trained_only
+    ),
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
     DECAY_SWAPPED: suggest_swapped_factors,
     CENTRED_AXIS: suggest_mean_of_features,
