@@ -227,14 +227,16 @@ def _list_parts(
         if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
             continue
         values = find_defining(text, name.id)
-        made = values[0] if len(values) == 1 else None
-        if not isinstance(made, ast.Call) or not isinstance(
+        factory = values[0] if len(values) == 1 else None
+        if not isinstance(factory, ast.Call) or not isinstance(
             text.parent(name), ast.Call
         ):
             continue
-        if get_called_name(made) not in FACTORIES or loop in list(text.outwards(made)):
+        if get_called_name(factory) not in FACTORIES or loop in list(
+            text.outwards(factory)
+        ):
             continue
-        first = made.args[0] if made.args else None
+        first = factory.args[0] if factory.args else None
         sizes = first.elts if isinstance(first, ast.Tuple) else [first]
         count = next(iter(sizes), None)
         if isinstance(count, ast.Name):

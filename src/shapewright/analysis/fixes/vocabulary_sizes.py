@@ -117,8 +117,8 @@ def _suggest_late_setting(program: Program, module: str, rows: int) -> Iterator[
         for call in text.nodes:
             if not isinstance(call, ast.Call) or get_called_name(call) != owner.name:
                 continue
-            given = [a.id for a in call.args if isinstance(a, ast.Name)]
-            if setting.value.id not in given:
+            names = [a.id for a in call.args if isinstance(a, ast.Name)]
+            if setting.value.id not in names:
                 continue
             for count in _iter_lengths(text, call):
                 new = f"{setting.value.id}.{setting.attr} = {count}"
