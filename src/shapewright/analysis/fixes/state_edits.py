@@ -44,7 +44,8 @@ ADDING = {"unsqueeze"} | operators_with("takes_new_sizes")
 
 def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest the sum of both directions where a layer that reads in both hands its
-    state to one that reads in one: `hidden = hidden.unflatten(0, (-1, 2)).sum(1)`.
+    state to one that reads in one: `hidden = hidden.unflatten(0, (-1, 2)).sum(1)`; both
+    side by side, `torch.cat([hidden[0::2], hidden[1::2]], dim=-1)`, for twice the size.
     """
     unmet = failure.unmet
     _, got = find_sides(failure)
@@ -56,13 +57,17 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     layer = _find_two_way_layer(program, op.inputs[got[0]])
     if layer is None:
         return
+    wanted = [shape[-1:] for _, shape in find_wanted_states(program, failure)]
+    form = SUMMED
+    if (2 * op.inputs[got[0]].shape[-1],) in wanted:
+        form = SIDE_BY_SIDE
     text_and_node = program.node(layer.span)
     if text_and_node is None:
         return
     text, node = text_and_node
     statement = text.statement_of(node)
     if isinstance(statement, ast.Return) and statement.value is node:
-        yield _write_joined_result(text, statement, statement.value)
+        yield _write_joined_result(text, statement, statement.value, form)
         return
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
@@ -72,20 +77,25 @@ def suggest_joined_directions(program: Program, failure: Failure) -> Iterator[Fi
     written = [get_dotted_name(name) for name in names]
     if not all(written):
         return
-    sums = [f"{name}.unflatten(0, (-1, 2)).sum(1)" for name in written]
+    sums = [form.format(name) for name in written]
     new = f"{', '.join(written)} = {', '.join(sums)}"
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
 
 
+SUMMED = "{0}.unflatten(0, (-1, 2)).sum(1)"
+SIDE_BY_SIDE = "torch.cat([{0}[0::2], {0}[1::2]], dim=-1)"
+"""How the states of both directions of each layer become one."""
+
+
 def _write_joined_result(
-    text: SourceText, statement: ast.Return, call: ast.expr
+    text: SourceText, statement: ast.Return, call: ast.expr, form: str
 ) -> Fix:
-    """Return the edit of `return self.rnn(x)` that adds up the states of both
+    """Return the edit of `return self.rnn(x)` that joins the states of both
     directions.
     """
     names = ["hidden", "cell"] if "LSTM" in text.text else ["hidden"]
     joined = ", ".join(names)
-    sums = ", ".join(f"{name}.unflatten(0, (-1, 2)).sum(1)" for name in names)
+    sums = ", ".join(form.format(name) for name in names)
     states = f"({joined})" if len(names) > 1 else joined
     indent = " " * statement.col_offset
     lines = [

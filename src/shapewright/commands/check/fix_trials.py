@@ -26,6 +26,7 @@ from shapewright.commands.check.fixes import (
     write_fix,
 )
 from shapewright.commands.check.new_findings import Reported
+from shapewright.commands.check.original_lines import move_tried
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
     Mend,
@@ -202,10 +203,11 @@ class FixTrials:
         layers = count_layers(program)
         failed = reported.outline_failed(program)
         for (option, texts), run in zip(part, runs, strict=True):
+            moved = move_tried(program, texts, run)
             least = 0 if option.kind in UNCOUNTED else layers
             uncovers = is_of_order(option, reported.finding.code)
             if not is_helpful(
-                run, reported.place, before, program, self.crowded, least, uncovers,
+                moved, reported.place, before, program, self.crowded, least, uncovers,
                 option.kind == "cause",
             ):  # fmt: skip
                 continue
@@ -214,7 +216,7 @@ class FixTrials:
             if of_batch or not is_refused_after(
                 failed, run.outline, option.fix, guessed, turns
             ):
-                reported.mends.append(Mend(option, texts, run))
+                reported.mends.append(Mend(option, texts, run, moved))
 
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past trials."""
@@ -246,5 +248,5 @@ class FixTrials:
             for reported in earlier
             for mend in reported.mends[:1]
             if mend.tried.complete or not program.trace.complete
-            for place in mend.tried.failures
+            for place in mend.moved.failures
         )

@@ -139,7 +139,7 @@ class Reported:
     def is_passed(self) -> bool:
         """Whether the call fails in another way with the best repair."""
         return self.carried and any(
-            self.place in mend.tried.failures for mend in self.mends[:1]
+            self.place in mend.moved.failures for mend in self.mends[:1]
         )
 
     def mark_complete(self) -> None:
@@ -165,7 +165,8 @@ class Reported:
         if not self.mends or self.mends[0].option.kind == "left-out":
             return False
         best = self.mends[0].tried
-        left = any(is_at(failure, place, crowded) for failure in best.failures)
+        failures = (*best.failures, *self.mends[0].moved.failures)
+        left = any(is_at(failure, place, crowded) for failure in failures)
         return best.complete and not left
 
 

@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from shapewright.analysis.program_run import Program
+from shapewright.commands.check.fixes import (
+    Overlay,
+    Place,
+    Tried,
+    list_failures,
+)
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.program.spans import Span
 
 LINE = re.compile(r"(?<=\bline )\d+\b")
 """The number of a line in a message."""
+
+
+def move_tried(program: Program, texts: Overlay, tried: Tried) -> Tried:
+    """Return the outcome of a trial with its places at the lines of the program that
+    was edited: what an inserted statement has moved down is no other failure.
+    """
+    lines: dict[str, dict[int, int]] = {}
+    for file in {place[0] for place in (*tried.failures, *tried.warnings)}:
+        old, new = program.text(file), texts.get(os.path.abspath(file))
+        rows = new.split("\n") if new is not None else []
+        if old is not None and new is not None and len(rows) != len(old.lines):
+            lines[file] = _match_lines(rows, old.lines)
+
+    def move(place: Place) -> Place:
+        known = lines.get(place[0])
+        return place if known is None else (place[0], known.get(place[1], 0), place[2])
+
+    if not lines:
+        return tried
+    return replace(
+        tried,
+        failures=tuple(map(move, tried.failures)),
+        warnings=tuple(map(move, tried.warnings)),
+        notes=tuple(map(move, tried.notes)),
+        operands=tuple((move(place), shapes) for place, shapes in tried.operands),
+        types=tuple((move(place), error) for place, error in tried.types),
+    )
+
+
+def _match_lines(
+    new: Sequence[str], old: Sequence[str], how: str = "equal"
+) -> dict[int, int]:
+    """Return the lines of a text that are in another one, from 1 on: the equal ones, or
+    those that were mended (`replace`) without one more or less.
+    """
+    matcher = SequenceMatcher(None, new, old, autojunk=False)
+    return {
+        first + n + 1: start + n + 1
+        for tag, first, last, start, end in matcher.get_opcodes()
+        if tag == how and last - first == end - start
+        for n in range(last - first)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +167,10 @@ class OriginalLines:
         old, new = self.original.text(file), self.mended.text(file)
         if old is None or new is None:
             return {}
-        matcher = SequenceMatcher(None, new.lines, old.lines, autojunk=False)
-        return {
-            first + n + 1: start + n + 1
-            for tag, first, last, start, end in matcher.get_opcodes()
-            if tag == how and last - first == end - start
-            for n in range(last - first)
-        }
+        return _match_lines(new.lines, old.lines, how)
+
+
+def list_failed_lines(before: Program, rerun: Program) -> set[tuple[str, int]]:
+    """Return the lines of a program at which a run with fixes of it fails."""
+    where = OriginalLines(before, rerun)
+    return {(f, where.find_number(f, n)) for f, n, _ in list_failures(rerun)}

@@ -34,7 +34,10 @@ from shapewright.commands.check.fixes import (
     write_fix,
 )
 from shapewright.commands.check.new_findings import NewFindings, Reported
-from shapewright.commands.check.original_lines import OriginalLines
+from shapewright.commands.check.original_lines import (
+    OriginalLines,
+    list_failed_lines,
+)
 from shapewright.commands.check.tried_fixes import (
     Mend,
 )
@@ -211,7 +214,7 @@ class Session(FixTrials):
         """Forget the errors without a fix that a run with that of another has as well,
         or has not, though it comes further: they are told as they are there.
         """
-        failed = self.list_failed_lines(rerun)
+        failed = list_failed_lines(self.program, rerun)
         further = len(rerun.trace.ops) > len(self.program.trace.ops)
         self.forget(
             [
@@ -221,11 +224,6 @@ class Session(FixTrials):
                 and (further or rerun.trace.complete or reported.place[:2] in failed)
             ]
         )
-
-    def list_failed_lines(self, rerun: Program) -> set[tuple[str, int]]:
-        """Return the lines of the original text at which a run with fixes fails."""
-        where = OriginalLines(self.program, rerun)
-        return {(f, where.find_number(f, n)) for f, n, _ in list_failures(rerun)}
 
     def forget(self, waiting: list[Reported]) -> None:
         """Forget errors that a run with fixes tells anew, but not where they stood."""
@@ -261,7 +259,7 @@ class Session(FixTrials):
         lines = {reported.place[:2] for reported in self.told}
         left = set.intersection(
             *(
-                {p for p in reported.mends[0].tried.failures if p[:2] not in lines}
+                {p for p in reported.mends[0].moved.failures if p[:2] not in lines}
                 for reported in mended_findings
             )
         )
@@ -269,7 +267,7 @@ class Session(FixTrials):
         left |= {
             reported.place
             for reported in mended_findings
-            if reported.place in reported.mends[0].tried.failures
+            if reported.place in reported.mends[0].moved.failures
         }
         overlay = (
             mend_errors(program, mended_findings, self.texts) if left or bare else None
@@ -279,9 +277,8 @@ class Session(FixTrials):
         rerun = self.again(overlay)
         if rerun is None or not rerun.trace.complete:
             return None
-        failed_lines = self.list_failed_lines(rerun)
-        waiting = [reported for reported in bare if reported.place[:2] in failed_lines]
-        failed = {place[:2] for place in list_failures(rerun)}
+        failed = list_failed_lines(program, rerun)
+        waiting = [reported for reported in bare if reported.place[:2] in failed]
         if not waiting and not failed & {place[:2] for place in left}:
             return None
         self.forget(waiting)
@@ -367,7 +364,7 @@ class Session(FixTrials):
         that no repair was found of, from which others may follow.
         """
         bare = {reported.place[:2] for reported in self.told if not reported.mends}
-        first = () if mend.option.kind in GUESSED else mend.tried.failures[:1]
+        first = () if mend.option.kind in GUESSED else mend.moved.failures[:1]
         return mend.tried.complete or any(place[:2] in bare for place in first)
 
     def is_removed(self, warning: Finding) -> bool:

@@ -53,6 +53,7 @@ class Mend:
     option: FixOption
     texts: Overlay
     tried: Tried
+    moved: Tried  # with its places at the lines of the program that was edited
 
     @property
     def fix(self) -> Fix:
@@ -69,7 +70,7 @@ class Mend:
 
 def _is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
     """Return whether the run with a repair reached its end without another error."""
-    tried = mend.tried
+    tried = mend.moved
     return tried.complete and all(place in before for place in tried.failures)
 
 
@@ -262,8 +263,8 @@ def _drop_partial(program: Program, mends: list[Mend]) -> list[Mend]:
             needs.setdefault(get_finding_place(finding), set()).add(MIXED_DEVICES)
     kept = []
     for mend in mends:
-        left = {*mend.tried.failures} - {*mends[0].tried.failures}
-        gone = needs.keys() - {*mend.tried.failures}
+        left = {*mend.moved.failures} - {*mends[0].moved.failures}
+        gone = needs.keys() - {*mend.moved.failures}
         mended = {need for place in gone for need in needs[place]}
         if not any(needs.get(place, set()) & mended for place in left):
             kept.append(mend)
@@ -372,7 +373,7 @@ def rank_repair(
 
     `shared` warnings come with every repair, from what the error had kept from running.
     """
-    tried = mend.tried
+    tried = mend.moved
     new = [place for place in tried.failures if place not in before]
     new = [] if is_of_order(mend.option, code) else new
     differs = wanted is not None and _has_other_output(mend, wanted)
