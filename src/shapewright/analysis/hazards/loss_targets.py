@@ -206,6 +206,9 @@ def _find_same_positions(call: OperatorCall, fact: Fact) -> list[Fact]:
         return [first] if outputs and outputs[0].tensor == fact.tensor else []
     if call.name in SUMS:
         return [f for f in call.op.inputs if f.dtype.startswith(("float", "bf"))]
+    if call.name in JOINING:  # features beside features
+        inputs = call.op.inputs
+        return [f for f in inputs if f.shape[:-1] == fact.shape[:-1] != ()]
     if call.name in PRODUCTS | QUOTIENTS:
         return [first] if len(call.op.inputs) == 1 else []
     if call.name in CONVOLUTIONS and len(call.op.inputs) > 1:
