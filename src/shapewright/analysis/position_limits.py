@@ -37,6 +37,11 @@ def find_position_limit(program: Program, failure: Failure) -> Explanation | Non
     if op.name.rpartition(".")[2] in LOSSES:
         return None
     limit = _find_limit(program, op)
+    if limit is not None and OFFSET.match(op.module):
+        ids = [fact for fact in op.inputs if fact.dtype == "int64" and fact.shape]
+        tokens = max((fact.shape[-1] for fact in ids), default=0)
+        if limit - COUNTED_FROM < tokens <= limit:
+            return _explain_offset(program, op, limit, tokens)
     length = _find_length(op, limit) if limit is not None else None
     if limit is None or length is None or length <= limit:
         return None
@@ -47,6 +52,31 @@ def find_position_limit(program: Program, failure: Failure) -> Explanation | Non
     )
     fixes = tuple(_iter_cuts(program, limit, length))
     return Explanation(message, (), fixes)
+
+
+OFFSET = re.compile(r"(XLM|Xlm)?Roberta|Camembert|MPNet|Longformer|Data2VecText")
+"""Models that count positions from the number behind that of the padding on."""
+COUNTED_FROM = 2
+
+
+def _explain_offset(program: Program, op: Op, limit: int, tokens: int) -> Explanation:
+    """Explain positions that begin behind the number of the padding."""
+    model = op.module.partition(".")[0]
+    message = (
+        f"`{model}` counts positions from {COUNTED_FROM} on, behind the number of the"
+        f" padding: {tokens} tokens need {tokens + COUNTED_FROM} positions, and it has"
+        f" {limit}"
+    )
+    fixes = [
+        Fix("fits", f"`{USUAL}={new}`", (Edit(text.span(word.value), new),))
+        for text in program.own_texts()
+        for call in text.nodes
+        if isinstance(call, ast.Call) and CONFIG.match(get_called_name(call))
+        for word in call.keywords
+        if word.arg == USUAL
+        for new in [f"{text.written(word.value)} + {COUNTED_FROM}"]
+    ]
+    return Explanation(message, (), tuple(fixes))
 
 
 def _find_limit(program: Program, op: Op) -> int | None:

@@ -177,8 +177,15 @@ def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:
             value = last.value if isinstance(last, ast.Return) else None
             if text is None or not isinstance(value, ast.Tuple) or len(value.elts) < 2:
                 continue
-            if isinstance(value.elts[-1], ast.Name):
-                yield append_method(text, value.elts[-1], method)
+            mask = value.elts[-1]
+            if isinstance(mask, ast.Name):
+                yield append_method(text, mask, method)
+            elif isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
+                if mask.func.attr == "unsqueeze" and len(mask.args) == 1:
+                    whole = mask.func.value
+                    new = text.written(whole) + method.removeprefix(".squeeze(0)")
+                    edit = Edit(text.span(mask), new)
+                    yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
 def _flatten_predictions(program: Program, op: Op) -> Iterator[Fix]:

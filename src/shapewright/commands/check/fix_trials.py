@@ -212,8 +212,9 @@ class FixTrials:
             ):  # fmt: skip
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"
-            of_batch = option.kind == "any-batch"  # it changes what is made for it
-            if of_batch or not is_refused_after(
+            # What is made for the batch, or by a definition, changes with it.
+            of_maker = option.kind in ("any-batch", "definition")
+            if of_maker or not is_refused_after(
                 failed, run.outline, option.fix, guessed, turns
             ):
                 reported.mends.append(Mend(option, texts, run, moved))
