@@ -298,6 +298,133 @@ CASES = {
             "`build(len(CLASSES))`",
         ],
     ),
+    "outputs of packed sequences": (
+        """\
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+
+        class Texts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(20, 6)
+                self.encoder = nn.GRU(6, 8, batch_first=True)
+                self.out = nn.Linear(8, 3)
+
+            def forward(self, ids, lengths):
+                packed = pack_padded_sequence(
+                    self.embed(ids), lengths, batch_first=True, enforce_sorted=False
+                )
+                output, h = self.encoder(packed)
+                output, _ = pad_packed_sequence(output, batch_first=True)
+                return self.out(output)
+
+
+        ids, lengths = torch.randint(20, (4, 7)), torch.tensor([7, 3, 5, 2])
+        F.cross_entropy(Texts()(ids, lengths), torch.randint(3, (4,))).backward()
+        """,
+        ["`h[-1]` for `output`"],
+    ),
+    "scores of all rows": (
+        """\
+        x, labels = torch.rand(30, 4), torch.randint(3, (30,))
+        train_mask = torch.arange(30) < 20
+        logits = nn.Linear(4, 3)(x)
+        F.cross_entropy(logits, labels[train_mask]).backward()
+        """,
+        ["`logits[train_mask]`"],
+    ),
+    "a list of log-probabilities that is copied": (
+        """\
+        def play(policy):
+            kept, rewards = [], []
+            for _ in range(4):
+                dist = torch.distributions.Categorical(logits=policy(torch.rand(3)))
+                kept.append(dist.log_prob(dist.sample()))
+                rewards.append(1.0)
+            return kept, rewards
+
+
+        kept, rewards = play(nn.Linear(3, 2))
+        loss = -(torch.tensor(kept) * torch.tensor(rewards)).sum()
+        loss.backward()
+        """,
+        ["`torch.stack(kept)`"],
+    ),
+    "heads of a dict of settings": (
+        """\
+        SETTINGS = {"width": 50, "heads": 4}
+        layer = nn.TransformerEncoderLayer(SETTINGS["width"], SETTINGS["heads"])
+        layer(torch.rand(5, 2, SETTINGS["width"])).sum().backward()
+        """,
+        ["`48` for `50`"],
+    ),
+    "states of both directions, and labels that are the inputs": (
+        """\
+        class Dates(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(12, 6)
+                self.encoder = nn.GRU(6, 8, batch_first=True, bidirectional=True)
+                self.decoder = nn.GRU(6, 16, batch_first=True)
+                self.out = nn.Linear(16, 12)
+
+            def forward(self, source, inputs):
+                memory, h = self.encoder(self.embed(source))
+                states, h = self.decoder(self.embed(inputs), h)
+                return self.out(states)
+
+
+        net = Dates()
+        source, target = torch.randint(12, (4, 7)), torch.randint(12, (4, 9))
+        inputs, labels = target[:, :-1], target[:, :-1]
+        F.cross_entropy(net(source, inputs), labels).backward()
+        """,
+        [
+            "`h = torch.cat([h[0::2], h[1::2]], dim=-1)`",
+            "`net(source, inputs).transpose(1, 2)`",
+        ],
+    ),
+    "arguments at each other's places": (
+        """\
+        class Graph(nn.Module):
+            def __init__(self, n_entities, n_relations, dim):
+                super().__init__()
+                self.entity = nn.Embedding(n_entities, dim)
+                self.relation = nn.Embedding(n_relations, dim)
+
+            def forward(self, triples):
+                h, r, t = triples.unbind(dim=1)
+                return self.entity(h) + self.relation(r) - self.entity(t)
+
+
+        entities, relations = list(range(40)), list(range(5))
+        model = Graph(len(relations), len(entities), 8)
+        triples = torch.tensor([[n, n % 5, 39 - n] for n in range(40)])
+        model(triples).sum().backward()
+        """,
+        ["`Graph(len(entities), len(relations), 8)`"],
+    ),
+    "a mask with its dim, and the classes along the width": (
+        """\
+        class Lakes(Dataset):
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, index):
+                mask = (np.arange(64).reshape(8, 8) + index) % 3
+                return torch.rand(3, 8, 8), torch.from_numpy(mask).unsqueeze(0)
+
+
+        net = nn.Conv2d(3, 3, 1)
+        for images, masks in DataLoader(Lakes(), batch_size=4):
+            nn.CrossEntropyLoss()(net(images), masks).backward()
+        with torch.no_grad():
+            for images, masks in DataLoader(Lakes(), batch_size=4):
+                classes = net(images).argmax(dim=-1)
+                print(((classes == 1) & (masks == 1)).sum())
+        """,
+        ["`torch.from_numpy(mask)`", "`net(images).argmax(dim=1)`"],
+    ),
     "lists that are filled up": (
         """\
         PAD = 0

@@ -35,6 +35,7 @@ from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.counted_nodes import suggest_counted_nodes
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
+from shapewright.analysis.fixes.exchanged_arguments import suggest_exchanged_arguments
 from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
@@ -167,6 +168,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("classes", suggest_listed_classes),  # another number would not follow the names
     ("classes", suggest_all_classes),  # a model would have an output less
     ("mode", suggest_interpolation_mode),  # other dims would be no volume
+    ("exchanged", suggest_exchanged_arguments),  # another number would only fit
     ("rows", suggest_largest_id),  # ids may leave numbers out
     ("rows", suggest_counted_vocabulary),  # a number would not follow the tokens
     ("nodes", suggest_counted_nodes),  # other data would only fit this graph

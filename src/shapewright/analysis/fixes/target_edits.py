@@ -18,7 +18,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op, collect_leaves
@@ -180,12 +180,14 @@ def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:
             mask = value.elts[-1]
             if isinstance(mask, ast.Name):
                 yield append_method(text, mask, method)
-            elif isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
-                if mask.func.attr == "unsqueeze" and len(mask.args) == 1:
-                    whole = mask.func.value
-                    new = text.written(whole) + method.removeprefix(".squeeze(0)")
-                    edit = Edit(text.span(mask), new)
-                    yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+                continue
+            if get_called_name(mask) != "unsqueeze" or not isinstance(mask, ast.Call):
+                continue
+            whole = get_receiver(mask)
+            if whole is not None and len(mask.args) == 1:
+                new = text.written(whole) + method.removeprefix(".squeeze(0)")
+                edit = Edit(text.span(mask), new)
+                yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
 def _flatten_predictions(program: Program, op: Op) -> Iterator[Fix]:

@@ -23,6 +23,7 @@ from shapewright.commands.check.fixes import (
     get_output,
     is_at,
     list_failures,
+    list_operands,
     write_fix,
 )
 from shapewright.commands.check.new_findings import Reported
@@ -212,8 +213,8 @@ class FixTrials:
             ):  # fmt: skip
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"
-            # What is made for the batch, or by a definition, changes with it.
-            of_maker = option.kind in ("any-batch", "definition")
+            # What is made for the batch, or by what was built, changes with it.
+            of_maker = option.kind in ("any-batch", "definition", "exchanged")
             if of_maker or not is_refused_after(
                 failed, run.outline, option.fix, guessed, turns
             ):
@@ -239,9 +240,15 @@ class FixTrials:
         self, program: Program, fresh: list[Reported], dependent: Collection[Span]
     ) -> bool:
         """Return whether the last error has operands whose shapes an earlier one left
-        open: its fixes are tried in the run with the fix of that one.
+        open, or that its fix changes: its fixes are tried in the run with that one.
         """
         *earlier, last = fresh
+        shapes = dict(list_operands(program)).get(last.place)
+        for reported in earlier:
+            for mend in reported.mends[:1]:
+                with_fix = dict(mend.moved.operands).get(last.place, shapes)
+                if with_fix != shapes and mend.option.kind not in GUESSED:
+                    return True
         if last.finding.span not in dependent:
             return False
         return any(
