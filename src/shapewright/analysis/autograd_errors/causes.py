@@ -33,6 +33,7 @@ from shapewright.analysis.autograd_errors.names import (
     find_name_of,
     find_uncalled_reset,
     get_name_of_loss,
+    get_wanted_name,
     is_before_loop,
     list_quoted,
     name_where_made,
@@ -297,15 +298,6 @@ def _explain_cut(history: History, failing: Op) -> Cause | None:
     )  # fmt: skip
 
 
-def _get_wanted_name(program: Program, failing: Op) -> str:
-    """Return `x` of `torch.autograd.grad(u, x)`, or an empty string."""
-    place = program.call_at(failing.span)
-    wanted = place[1].args[1:2] if place is not None else []
-    if place is None or not wanted or not isinstance(wanted[0], ast.Name):
-        return ""
-    return f"`{wanted[0].id}`"
-
-
 def _explain_frozen(history: History, failing: Op) -> Cause | None:
     """Explain `autograd.grad` for tensors that require no gradient."""
     program = history.program
@@ -317,7 +309,7 @@ def _explain_frozen(history: History, failing: Op) -> Cause | None:
     if not wanted:
         return None
     path = program.states.get(wanted[0].tensor)
-    name = f"`{path}`" if path is not None else _get_wanted_name(program, failing)
+    name = f"`{path}`" if path is not None else get_wanted_name(program, failing)
     name = name or find_name_of(history, wanted[0], failing)
     explanation = (
         f"{_quote(program, failing)} asks for the gradient of {name}, which requires"

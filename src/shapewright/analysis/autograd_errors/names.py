@@ -57,6 +57,15 @@ def find_name_of(history: History, fact: Fact, user: Op) -> str:
     return f"a tensor {format_shape(fact)}"
 
 
+def get_wanted_name(program: Program, failing: Op) -> str:
+    """Return `x` of `torch.autograd.grad(u, x)`, or an empty string."""
+    place = program.call_at(failing.span)
+    wanted = place[1].args[1:2] if place is not None else []
+    if place is None or not wanted or not isinstance(wanted[0], ast.Name):
+        return ""
+    return f"`{wanted[0].id}`"
+
+
 def iter_assigned_names(history: History, op: Op) -> Iterator[str]:
     """Yield the names that the statement of a call assigns, if it is an assignment."""
     text_and_statement = history.find_text(op.span)

@@ -326,19 +326,15 @@ def _iter_assignments(
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         if call.func.attr in ("append", "extend", "update", "add")
     }
-    summed = {
-        text.written(statement.target)
-        for statement in ast.walk(scope)
-        if isinstance(statement, ast.AugAssign) and statement.lineno <= line
-    }
+    sums = [node for node in ast.walk(scope) if isinstance(node, ast.AugAssign)]
+    summed = {text.written(node.target) for node in sums if node.lineno <= line}
     own = _collect_variables(list(text.outwards(node)))
     for word in _collect_names(node):
         if word in last and word not in own:
             value, verb = last[word]
-            if word in grown and _is_empty(value):
+            is_sum = word in summed and isinstance(value, ast.Constant)
+            if is_sum or (word in grown and _is_empty(value)):
                 continue  # it is filled afterwards
-            if word in summed and isinstance(value, ast.Constant):
-                continue  # a sum begins with it
             quoted = _quote_value(text, value)
             verb = "is" if quoted == SET_HERE else verb
             yield Related(text.span(value), f"`{word}` {verb}{quoted}")

@@ -492,10 +492,8 @@ def suggest_filtered_rows(
             continue
         mask = text.written(index.mask)
         rows = [f"{text.written(use.value)}[{mask}]" for use in index.uses]
-        edits = [
-            Edit(text.span(use.value), new)
-            for use, new in zip(index.uses, rows, strict=True)
-        ]
+        pairs = zip(index.uses, rows, strict=True)
+        edits = [Edit(text.span(use.value), new) for use, new in pairs]
         words = f"`{rows[0]}[{text.written(index.uses[0].slice)}]`"
         more = len(edits) - 1
         yield Fix("fits", words + (f", and {more} more" if more else ""), tuple(edits))
