@@ -44,6 +44,7 @@ from shapewright.commands.check.tried_fixes import (
 from shapewright.commands.check.warning_fixes import (
     WarningTrials,
     count_codes,
+    is_mended_by,
     mend_warnings,
 )
 from shapewright.findings.codes import (
@@ -133,7 +134,8 @@ class Session(FixTrials):
                 and not is_told_as_cause(finding, findings)
                 and not self.is_removed(finding)
             ]
-            findings += tuple(mend_warnings(trials, warnings, before))
+            mended = mend_warnings(trials, warnings, before)
+            findings += tuple(w for w in mended if not is_mended_by(w, findings))
             behind = self.list_behind(trials, findings)
             findings += tuple(f for f in behind if not is_told_as_cause(f, findings))
         if self.first:

@@ -79,6 +79,15 @@ def _is_mended(finding: Finding) -> bool:
     return finding.severity != "error" or CODES[finding.code].severity == "warning"
 
 
+def is_mended_by(warning: Finding, errors: Iterable[Finding]) -> bool:
+    """Return whether the best edit for a warning is made where the best fix of an error
+    is: one mistake is told of once.
+    """
+    best = [finding.fixes[0] for finding in (warning, *errors) if finding.fixes]
+    places = [{edit.span for edit in fix.edits} for fix in best]
+    return bool(warning.fixes) and any(places[0] == other for other in places[1:])
+
+
 def _try_edits(
     trials: WarningTrials,
     finding: Finding,
