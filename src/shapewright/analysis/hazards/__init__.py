@@ -19,6 +19,7 @@ from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import box_formats as box_formats
 from shapewright.analysis.hazards import broadcasting as broadcasting
+from shapewright.analysis.hazards import centred_boxes as centred_boxes
 from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import clipped_objectives as clipped_objectives
 from shapewright.analysis.hazards import covariances as covariances

@@ -32,7 +32,7 @@ def find_box_formats(scene: HazardContext) -> Iterator[Finding]:
     """Find overlaps of boxes of a layer that another place converts to corners."""
     overlaps: list[tuple[Op, _Named, set[object]]] = []
     converted: dict[object, Op] = {}
-    for call in scene.calls if _has_overlap(scene) else ():
+    for call in scene.calls if has_overlap(scene) else ():
         named = _find_named_call(scene, call.op)
         if named is None:
             continue
@@ -57,7 +57,7 @@ def find_box_formats(scene: HazardContext) -> Iterator[Finding]:
         yield replace(finding, span=named.span)
 
 
-def _has_overlap(scene: HazardContext) -> bool:
+def has_overlap(scene: HazardContext) -> bool:
     """Return whether a text of the program speaks of overlaps of boxes."""
     sources = scene.program.trace.sources.values()
     return any(
@@ -80,7 +80,7 @@ def _find_named_call(scene: HazardContext, op: Op) -> _Named | None:
         place = scene.program.call_at(frame.span)
         if place is None:
             continue
-        if _is_overlap(place[1]) or _is_conversion(place[1]):
+        if _is_overlap(place[1]) or is_conversion(place[1]):
             return _Named(place[1], frame.span)
     return None
 
@@ -89,7 +89,7 @@ def _is_overlap(call: ast.Call) -> bool:
     return get_called_name(call) in OVERLAPS
 
 
-def _is_conversion(call: ast.Call) -> bool:
+def is_conversion(call: ast.Call) -> bool:
     """Return whether a call converts boxes of another format to corners."""
     name = get_called_name(call)
     if name == "box_convert":

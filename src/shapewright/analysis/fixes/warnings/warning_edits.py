@@ -16,6 +16,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_squeezed_dim,
     suggest_transpose,
 )
+from shapewright.analysis.fixes.warnings.box_edits import suggest_converted_boxes
 from shapewright.analysis.fixes.warnings.copy_edits import suggest_cloned_output
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_flip_of_result,
@@ -142,7 +143,6 @@ from shapewright.analysis.fixes.warnings.training_ways import (
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_added_entries,
-    suggest_converted_boxes,
     suggest_exponential,
     suggest_filled_cells,
     suggest_flat_gradient,
