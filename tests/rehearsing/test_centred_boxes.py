@@ -78,7 +78,7 @@ CORNERS = (
 )
 RIGHT = {
     "corners": (CORNERS, "keep = nms(boxes, scores, 0.5)"),
-    "converted": (STACKED, "keep = nms(box_convert(boxes, 'cxcywh', 'xyxy'), scores, 0.5)"),
+    "converted": (STACKED, f"keep = nms({NMS}, scores, 0.5)"),
     "by hand": (STACKED, "keep = nms(corners_of(boxes), scores, 0.5)"),
     "in place":
         (STACKED, "boxes[:, :2] -= boxes[:, 2:] / 2; boxes[:, 2:] += boxes[:, :2];"

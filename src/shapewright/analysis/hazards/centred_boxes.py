@@ -30,10 +30,13 @@ CENTRE = re.compile(
 SIZE = re.compile(r"(^|_)([pb]?[wh]|wh|widths?|heights?|sizes?)($|_)")
 KEEPING = (
     operators_with("regroups_dims")
-    | {"[]", "*", "/", "unbind", "detach", "cpu", "to", "float", "clamp", "clone", "sigmoid"}
+    | {"[]", "*", "/", "unbind", "detach", "cpu", "to", "float", "clamp", "clone"}
     | {"permute", "transpose", "unsqueeze", "squeeze", "mul", "div", "contiguous"}
+    | {"sigmoid"}
 )  # fmt: skip
 """Calls after which boxes are of the format that they had."""
+MOST_FACTORS = 4
+"""Numbers by which boxes are scaled: one for each column."""
 PAIRS = frozenset({"stack", "cat", "concat", "tensor", "as_tensor"})
 
 
@@ -154,9 +157,10 @@ def _find_join(scene: HazardContext, fact: Fact) -> Op | None:
                 return None
         elif name not in KEEPING:
             return None
-        elif name in ("*", "/", "mul", "div") and len(op.inputs) > 1:
-            if max(f.numel for f in op.inputs[1:]) > 4:
-                return None
+        elif name in ("*", "/", "mul", "div") and any(
+            part.numel > MOST_FACTORS for part in op.inputs[1:]
+        ):
+            return None
         storages |= {out.storage for out in op.outputs}
     if ends is None:
         return None
@@ -196,7 +200,7 @@ def _get_kind_of_join(scene: HazardContext, op: Op) -> str:
 
 
 def _is_pair_of_centres(scene: HazardContext, op: Op) -> bool:
-    """Return whether a call joins two numbers of centres: `torch.stack([cx, cy], -1)`."""
+    """Return whether a call joins two numbers of centres: `stack([cx, cy])`."""
     place = scene.program.call_at(op.span)
     if place is None or op.name.rpartition(".")[2] not in PAIRS or not place[1].args:
         return False
