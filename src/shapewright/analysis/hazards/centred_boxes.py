@@ -155,17 +155,19 @@ def _find_join(scene: HazardContext, fact: Fact) -> Op | None:
                 break
             if kind != "rows":
                 return None
-        elif name not in KEEPING:
-            return None
-        elif name in ("*", "/", "mul", "div") and any(
-            part.numel > MOST_FACTORS for part in op.inputs[1:]
-        ):
+        elif name not in KEEPING or _is_weighted(op, name):
             return None
         storages |= {out.storage for out in op.outputs}
     if ends is None:
         return None
     storages |= {out.storage for out in ends.outputs}
     return None if any(scene.writes.get(storage) for storage in storages) else ends
+
+
+def _is_weighted(op: Op, name: str) -> bool:
+    """Return whether each box is multiplied by numbers of its own."""
+    is_product = name in ("*", "/", "mul", "div")
+    return is_product and any(part.numel > MOST_FACTORS for part in op.inputs[1:])
 
 
 def _get_kind_of_join(scene: HazardContext, op: Op) -> str:

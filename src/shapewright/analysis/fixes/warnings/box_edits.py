@@ -68,6 +68,6 @@ def _get_converter(text: SourceText) -> tuple[str, tuple[Edit, ...]]:
             if (node.module or "").startswith("torchvision.ops"):
                 if "box_convert" in names:
                     return names["box_convert"], ()
-                first = text.span(node.names[0])
-                return "box_convert", (Edit(first.start, "box_convert, "),)
+                new = f"from torchvision.ops import box_convert\n{text.written(node)}"
+                return "box_convert", (Edit(text.span(node), new),)
     return "", ()
