@@ -111,8 +111,7 @@ def _find_mask(scene: HazardContext, fact: Fact, summed: set[int]) -> Op | None:
     for user in scene.users.get(fact.tensor, ()):
         inputs = user.op.inputs
         is_write = user.op.name == "[]=" and inputs[0].tensor == fact.tensor
-        is_mask = is_write and len(inputs) > 1 and inputs[1].dtype == "bool"
-        if is_mask and not summed and _hides(user.given(2)):
+        if is_write and not summed and _hides(user.given(2)):
             return user.op
     maker = scene.maker(fact)
     for _ in range(FARTHEST):
