@@ -36,6 +36,7 @@ from shapewright.analysis.hazards import exchanged_roles as exchanged_roles
 from shapewright.analysis.hazards import flipped_predictions as flipped_predictions
 from shapewright.analysis.hazards import float_masks as float_masks
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
+from shapewright.analysis.hazards import future_steps as future_steps
 from shapewright.analysis.hazards import graph_batches as graph_batches
 from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels
