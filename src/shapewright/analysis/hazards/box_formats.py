@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import LAYERS, HazardContext
 from shapewright.analysis.makers import iter_first_makers
-from shapewright.findings.codes import BOX_FORMAT, looks_for
+from shapewright.findings.codes import BOX_FORMAT
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
@@ -27,7 +27,6 @@ FARTHEST = 24
 """Calls between a layer and the boxes that it makes."""
 
 
-@looks_for(BOX_FORMAT)
 def find_box_formats(scene: HazardContext) -> Iterator[Finding]:
     """Find overlaps of boxes of a layer that another place converts to corners."""
     overlaps: list[tuple[Op, _Named, set[object]]] = []

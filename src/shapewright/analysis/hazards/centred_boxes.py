@@ -12,6 +12,7 @@ from dataclasses import replace
 from shapewright.analysis.hazards.box_formats import (
     FARTHEST,
     OVERLAPS,
+    find_box_formats,
     has_overlap,
     is_conversion,
 )
@@ -30,9 +31,8 @@ CENTRE = re.compile(
 SIZE = re.compile(r"(^|_)([pb]?[wh]|wh|widths?|heights?|sizes?)($|_)")
 KEEPING = (
     operators_with("regroups_dims")
-    | {"[]", "*", "/", "unbind", "detach", "cpu", "to", "float", "clamp", "clone"}
-    | {"permute", "transpose", "unsqueeze", "squeeze", "mul", "div", "contiguous"}
-    | {"sigmoid"}
+    | operators_with("is_view", "copies_if_needed")
+    | {"[]", "*", "/", "mul", "div", "clamp", "clone", "sigmoid"}
 )  # fmt: skip
 """Calls after which boxes are of the format that they had."""
 MOST_FACTORS = 4
@@ -42,7 +42,10 @@ PAIRS = frozenset({"stack", "cat", "concat", "tensor", "as_tensor"})
 
 @looks_for(BOX_FORMAT)
 def find_centred_boxes(scene: HazardContext) -> Iterator[Finding]:
-    """Find overlaps of boxes that were put together of centres and sizes."""
+    """Find overlaps of boxes that were put together of centres and sizes, and those of
+    boxes that another place converts.
+    """
+    yield from find_box_formats(scene)
     entering: dict[Span, dict[int, tuple[Op, Fact]]] = {}
     for call in scene.calls if has_overlap(scene) else ():
         span = _find_overlap(scene, call.op)
@@ -93,14 +96,14 @@ def _find_overlap(scene: HazardContext, op: Op) -> Span | None:
             for node in text.nodes
             if isinstance(node, ast.FunctionDef) and node.name == name
         ]
-        if own and ("iou" in name or "nms" in name) and _reads_corners(own[-1]):
+        if own and ("iou" in name or "nms" in name) and _is_read_as_corners(own[-1]):
             return frame.span
         if not own and name in OVERLAPS:
             return frame.span
     return None
 
 
-def _reads_corners(function: ast.FunctionDef) -> bool:
+def _is_read_as_corners(function: ast.FunctionDef) -> bool:
     """Return whether a function reads the smaller of the last two columns of its boxes
     as they are given, or hands them to an overlap that does.
     """

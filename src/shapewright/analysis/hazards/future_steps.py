@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import LOSSES, HazardContext
+from shapewright.analysis.hazards.loss_targets import find_unshifted_targets
 from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
 from shapewright.analysis.hazards.missing_masks import CLASSES, find_shifted_tokens
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -37,7 +38,10 @@ class _Padded:
 
 @looks_for(UNSHIFTED_TARGET)
 def find_future_steps(scene: HazardContext) -> Iterator[Finding]:
-    """Find convolutions along time that read the step which is to be predicted."""
+    """Find convolutions along time that read the step which is to be predicted, and
+    targets that are not shifted.
+    """
+    yield from find_unshifted_targets(scene)
     convolutions = list(_iter_padded(scene))
     if not convolutions:
         return
@@ -83,10 +87,10 @@ def _iter_padded(scene: HazardContext) -> Iterator[_Padded]:
             _get_number(call, 5, "dilation"),
         )
         whole = (weight.shape[-1] - 1) * (dilation or 1)
-        given = call.given(4, "padding", default=0)
+        setting = call.given(4, "padding", default=0)
         if stride not in (None, 1) or whole == 0:
             continue
-        if given == "same":
+        if setting == "same":
             left, right = whole // 2, whole - whole // 2
         else:
             number = _get_number(call, 4, "padding") or 0

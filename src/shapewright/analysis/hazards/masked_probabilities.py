@@ -111,7 +111,7 @@ def _find_mask(scene: HazardContext, fact: Fact, summed: set[int]) -> Op | None:
     for user in scene.users.get(fact.tensor, ()):
         inputs = user.op.inputs
         is_write = user.op.name == "[]=" and inputs[0].tensor == fact.tensor
-        if is_write and not summed and _hides(user.given(2)):
+        if is_write and not summed and _is_hiding(user.given(2)):
             return user.op
     maker = scene.maker(fact)
     for _ in range(FARTHEST):
@@ -119,10 +119,12 @@ def _find_mask(scene: HazardContext, fact: Fact, summed: set[int]) -> Op | None:
             return None
         if maker.name in ("masked_fill", "masked_fill_"):
             mask = maker.op.inputs[1] if len(maker.op.inputs) > 1 else None
-            hides = _hides(maker.given(2, "value"))
+            hides = _is_hiding(maker.given(2, "value"))
         elif maker.name == "where" and len(maker.op.inputs) == 2:
             mask = maker.op.inputs[0]
-            hides = _hides(maker.given(2, "other")) or _hides(maker.given(1, "input"))
+            hides = _is_hiding(maker.given(2, "other")) or _is_hiding(
+                maker.given(1, "input")
+            )
         elif maker.name in KEEPING:
             maker = scene.maker(maker.op.inputs[0])
             continue
@@ -135,7 +137,7 @@ def _find_mask(scene: HazardContext, fact: Fact, summed: set[int]) -> Op | None:
     return None
 
 
-def _hides(value: object) -> bool:
+def _is_hiding(value: object) -> bool:
     """Return whether a softmax gives nothing to a score of this value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False

@@ -60,10 +60,10 @@ def _is_number(node: ast.expr) -> bool:
 
 def _add(text: SourceText, first: ast.expr, second: ast.expr) -> str:
     """Return the sum of two paddings as text: `2 * pad`."""
-    one, other = text.written(first), text.written(second)
+    left, right = text.written(first), text.written(second)
     if isinstance(first, ast.Constant) and isinstance(second, ast.Constant):
         return str(first.value + second.value)  # type: ignore[operator]
-    if one != other:
-        return f"{one} + {other}"
+    if left != right:
+        return f"{left} + {right}"
     is_plain = isinstance(first, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
-    return f"2 * {one}" if is_plain else f"2 * ({one})"
+    return f"2 * {left}" if is_plain else f"2 * ({left})"
