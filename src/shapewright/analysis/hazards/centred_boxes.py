@@ -17,6 +17,7 @@ from shapewright.analysis.hazards.box_formats import (
     is_conversion,
 )
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import PRODUCTS
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.findings.codes import BOX_FORMAT, looks_for
 from shapewright.findings.finding import Finding
@@ -32,7 +33,9 @@ SIZE = re.compile(r"(^|_)([pb]?[wh]|wh|widths?|heights?|sizes?)($|_)")
 KEEPING = (
     operators_with("regroups_dims")
     | operators_with("is_view", "copies_if_needed")
-    | {"[]", "*", "/", "mul", "div", "clamp", "clone", "sigmoid"}
+    | operators_with("divides_elements", "limits_from_below", "keeps_elements")
+    | PRODUCTS
+    | {"[]", "sigmoid"}
 )  # fmt: skip
 """Calls after which boxes are of the format that they had."""
 MOST_FACTORS = 4
