@@ -40,7 +40,7 @@ KEEPING = (
 """Calls after which boxes are of the format that they had."""
 MOST_FACTORS = 4
 """Numbers by which boxes are scaled: one for each column."""
-PAIRS = frozenset({"stack", "cat", "concat", "tensor", "as_tensor"})
+PAIRS = operators_with("joins_tensors") | {"tensor", "as_tensor"}
 
 
 @looks_for(BOX_FORMAT)
