@@ -19,6 +19,7 @@ from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import box_formats as box_formats
 from shapewright.analysis.hazards import broadcasting as broadcasting
+from shapewright.analysis.hazards import centred_boxes as centred_boxes
 from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import clipped_objectives as clipped_objectives
 from shapewright.analysis.hazards import covariances as covariances
@@ -35,6 +36,7 @@ from shapewright.analysis.hazards import exchanged_roles as exchanged_roles
 from shapewright.analysis.hazards import flipped_predictions as flipped_predictions
 from shapewright.analysis.hazards import float_masks as float_masks
 from shapewright.analysis.hazards import functional_dropout as functional_dropout
+from shapewright.analysis.hazards import future_steps as future_steps
 from shapewright.analysis.hazards import graph_batches as graph_batches
 from shapewright.analysis.hazards import grouped_weights as grouped_weights
 from shapewright.analysis.hazards import ignored_labels as ignored_labels

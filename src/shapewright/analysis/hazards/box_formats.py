@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.context import LAYERS, HazardContext
 from shapewright.analysis.makers import iter_first_makers
-from shapewright.findings.codes import BOX_FORMAT, looks_for
+from shapewright.findings.codes import BOX_FORMAT
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name
@@ -27,12 +27,11 @@ FARTHEST = 24
 """Calls between a layer and the boxes that it makes."""
 
 
-@looks_for(BOX_FORMAT)
 def find_box_formats(scene: HazardContext) -> Iterator[Finding]:
     """Find overlaps of boxes of a layer that another place converts to corners."""
     overlaps: list[tuple[Op, _Named, set[object]]] = []
     converted: dict[object, Op] = {}
-    for call in scene.calls if _has_overlap(scene) else ():
+    for call in scene.calls if has_overlap(scene) else ():
         named = _find_named_call(scene, call.op)
         if named is None:
             continue
@@ -57,7 +56,7 @@ def find_box_formats(scene: HazardContext) -> Iterator[Finding]:
         yield replace(finding, span=named.span)
 
 
-def _has_overlap(scene: HazardContext) -> bool:
+def has_overlap(scene: HazardContext) -> bool:
     """Return whether a text of the program speaks of overlaps of boxes."""
     sources = scene.program.trace.sources.values()
     return any(
@@ -80,7 +79,7 @@ def _find_named_call(scene: HazardContext, op: Op) -> _Named | None:
         place = scene.program.call_at(frame.span)
         if place is None:
             continue
-        if _is_overlap(place[1]) or _is_conversion(place[1]):
+        if _is_overlap(place[1]) or is_conversion(place[1]):
             return _Named(place[1], frame.span)
     return None
 
@@ -89,7 +88,7 @@ def _is_overlap(call: ast.Call) -> bool:
     return get_called_name(call) in OVERLAPS
 
 
-def _is_conversion(call: ast.Call) -> bool:
+def is_conversion(call: ast.Call) -> bool:
     """Return whether a call converts boxes of another format to corners."""
     name = get_called_name(call)
     if name == "box_convert":

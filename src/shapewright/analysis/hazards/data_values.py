@@ -14,6 +14,9 @@ from shapewright.analysis.hazards.context import (
 )
 from shapewright.analysis.hazards.lost_limits import find_lost_limits
 from shapewright.analysis.hazards.masked_nans import find_masked_nans
+from shapewright.analysis.hazards.masked_probabilities import (
+    find_logarithms_of_masked,
+)
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import LOG_OF_ZERO, NAN_IN_DATA, looks_for
@@ -111,6 +114,7 @@ def _is_chosen_by_mask(call: OperatorCall) -> bool:
 def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
     """Find logarithms of data of which some are 0, and of what is left from 1."""
     yield from find_lost_limits(scene)
+    yield from find_logarithms_of_masked(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in LOGARITHMS or call.op.span in seen or not call.op.inputs:

@@ -46,7 +46,6 @@ SHIFTING = re.compile(r"(LMHeadModel|ForCausalLM)$")
 Slices = tuple[Any, ...]
 
 
-@looks_for(UNSHIFTED_TARGET)
 def find_unshifted_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find causal models of tokens whose targets are their own inputs, unshifted, and
     windows of a series whose target is their own last value.

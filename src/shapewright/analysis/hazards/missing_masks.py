@@ -54,7 +54,7 @@ def find_missing_masks(scene: HazardContext) -> Iterator[Finding]:
             continue
         seen.add(loss.op.span)
         ancestors = find_ancestors(scene, scores, DEEPEST)
-        read = _find_shifted_tokens(scene, ancestors, target)
+        read = find_shifted_tokens(scene, ancestors, target)
         if read is None:
             continue
         steps = read.op.inputs[0].shape[-1]
@@ -76,7 +76,7 @@ def find_missing_masks(scene: HazardContext) -> Iterator[Finding]:
         return
 
 
-def _find_shifted_tokens(
+def find_shifted_tokens(
     scene: HazardContext, ancestors: dict[int, OperatorCall], target: Fact
 ) -> OperatorCall | None:
     """Return the embedding that reads, for each target, the token before it."""

@@ -28,6 +28,8 @@ EACH = operators_with("indexes_each_element")
 """Calls whose index has an entry for each element."""
 STRETCHING = operators_with("regroups_dims") | {"unsqueeze", "[]"}
 """Calls by which an index gets a dim of size 1."""
+LISTED = frozenset({"parts", "made", "source"})
+"""What counts rows that are put together of a list, or of an array."""
 FARTHEST = 12
 """Calls after the index that are looked at."""
 
@@ -44,10 +46,13 @@ def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
             yield _report_first_row(scene, call)
         elif call.op.span is not None and call.name in EACH:
             yield from _report_unstretched(scene, call)
-        if call.op.span is None or not _is_index_of_columns(call):
+        if call.op.span is None:
             continue
-        use = _find_use(scene, call)
-        sure = call.dims[0][0][0].data
+        anew = _is_index_made_anew(scene, call)
+        if not anew and not _is_index_of_columns(call):
+            continue
+        use = _find_use(scene, call, anew)
+        sure = call.dims[0][0][0].data and not anew
         if use is None or (use.name == "mean" and not sure):
             continue
         names = scene.words(call.op)
@@ -62,19 +67,52 @@ def find_row_indices(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_index_of_columns(call: OperatorCall) -> bool:
     """Return whether columns of a matrix are taken by an index that counts its rows."""
+    axes = _get_axes_of_columns(call)
+    if axes is None:
+        return False
+    rows, columns, index = axes
+    same = index.root is rows.root
+    same = same and (rows.data or call.op.inputs[0].requires_grad)
+    return same and columns.root is not rows.root and rows.size > 1
+
+
+def _get_axes_of_columns(call: OperatorCall) -> tuple[Axis, Axis, Axis] | None:
+    """Return the axes of the rows and the columns of a matrix, and of the index that
+    takes some of its columns; None for any other call.
+    """
     if call.name == "[]":
         taken = get_items(call) == (":", "tensor")
     else:
         taken = call.name == "index_select" and call.given(1, "dim") in (1, -1)
     if not taken or len(call.op.inputs) != 2 or len(call.dims[0]) != 2:
-        return False
+        return None
     rows, columns = call.dims[0]
     index = call.dims[1]
     if len(index) != 1 or not len(rows) == len(columns) == len(index[0]) == 1:
+        return None
+    return rows[0], columns[0], index[0][0]
+
+
+def _is_index_made_anew(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether columns of scores are taken by as many indices as there are rows,
+    more than there are columns, of which rows and indices are made of Python's numbers
+    in each step: a batch out of a replay memory.
+    """
+    axes = _get_axes_of_columns(call)
+    if axes is None or not call.op.inputs[0].requires_grad:
         return False
-    same = index[0][0].root is rows[0].root
-    same = same and (rows[0].data or call.op.inputs[0].requires_grad)
-    return same and columns[0].root is not rows[0].root and rows[0].size > 1
+    rows, columns, index = axes
+    if not rows.size == index.size > columns.size > 1:
+        return False
+    if rows.root is index.root or not {rows.root.kind, index.root.kind} <= LISTED:
+        return False
+    fact = call.op.inputs[1]
+    maker = scene.program.producers.get(fact.tensor)
+    while maker is not None and maker.inputs and maker.inputs[0].shape == fact.shape:
+        fact = maker.inputs[0]
+        maker = scene.program.producers.get(fact.tensor)
+    places = [user.op.span for user in scene.users.get(fact.tensor, ())]
+    return maker is not None and len(places) == len(set(places))
 
 
 def _is_index_of_first_row(call: OperatorCall) -> bool:
@@ -178,10 +216,13 @@ def _report_parts(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]
     yield scene.finding(INDEX_OF_ALL_ROWS, call.op, message, (use.op, words))
 
 
-def _find_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
+def _find_use(
+    scene: HazardContext, call: OperatorCall, anew: bool = False
+) -> OperatorCall | None:
     """Return the first call that takes the result for one number per row; None where
-    all pairs are wanted.
+    all pairs are wanted. Rows that are made `anew` are known by their number alone.
     """
+    axis = call.dims[1][0][0]
     waiting, first = [call.op.outputs[0]], None
     for _ in range(FARTHEST):
         if not waiting:
@@ -192,7 +233,9 @@ def _find_use(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
             if user.name in JOINS:  # those of all batches
                 waiting.append(out)
                 continue
-            if _is_met_by_rows(user, fact.tensor, call.dims[1][0][0].root):
+            if _is_met_by_rows(user, fact.tensor, axis.root) or (
+                anew and _is_met_by_list(user, fact.tensor, axis.size)
+            ):
                 first = first or user
             elif user.name not in ALONG - PAIRWISE or out.shape not in (fact.shape, ()):
                 return None
@@ -216,3 +259,17 @@ def _is_met_by_rows(user: OperatorCall, tensor: int, rows: Axis) -> bool:
         if (len(dims) == 1 or column) and dims[0][0].root is rows:
             return True
     return False
+
+
+def _is_met_by_list(user: OperatorCall, tensor: int, count: int) -> bool:
+    """Return whether a call combines pairs with as many numbers as there are rows, put
+    together of a list as well.
+    """
+    if user.name not in ARITHMETIC | ALL_LOSSES or user.name in PAIRWISE:
+        return False
+    return any(
+        fact.tensor != tensor
+        and fact.shape in ((count,), (count, 1))
+        and dims[0][0].root.kind in LISTED
+        for fact, dims in zip(user.op.inputs, user.dims, strict=True)
+    )

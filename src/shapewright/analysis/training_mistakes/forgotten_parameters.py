@@ -24,6 +24,9 @@ from shapewright.analysis.training_mistakes.missing_passes import (
     list_names,
 )
 from shapewright.analysis.training_mistakes.new_leaves import find_new_leaf
+from shapewright.analysis.training_mistakes.other_inputs import (
+    find_loss_of_real_data,
+)
 from shapewright.analysis.training_mistakes.unknown_heads import (
     find_unknown_head,
     is_head_of_other_task,
@@ -364,9 +367,10 @@ def _is_constant_bias(scene: RehearsalContext, path: str) -> bool:
 
 def _find_reason(scene: RehearsalContext, group: Optimized) -> Finding | None:
     """Return the finding on what keeps all parameters of an optimizer from gradients:
-    a loss made anew, no backward pass.
+    a loss made anew, no backward pass, a loss of other data.
     """
-    return find_new_leaf(scene, group) or find_missing_pass(scene, group)
+    reason = find_new_leaf(scene, group) or find_missing_pass(scene, group)
+    return reason or find_loss_of_real_data(scene, group)
 
 
 def _find_block_around(

@@ -112,17 +112,27 @@ CASTS = re.compile(r"float|to|type|long|view|(un)?squeeze")
 
 
 def _is_turned_anywhere(text: SourceText) -> bool:
-    """Return whether a file turns a flag of an end: `1 - done`, `not done`, `~done`."""
+    """Return whether a file turns a flag of an end: `1 - done`, `not done`, `~done`.
+    The test of a loop over the steps of an episode, `while not done:`, keeps no flag.
+    """
+    tests = {
+        part
+        for node in text.nodes
+        if isinstance(node, ast.While | ast.If | ast.Assert)
+        for part in ast.walk(node.test)
+    }
     for node in text.nodes:
         inner: ast.expr | None = None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
-            inner = node.operand
+            inner = node.operand if node not in tests else None
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
             inner = node.right
         elif isinstance(node, ast.Call) and get_called_name(node) == "logical_not":
             inner = node.args[0] if node.args else None
         elif isinstance(node, ast.IfExp):
-            inner = node.test
+            # `1.0 if done else -0.01` is a reward
+            is_number = isinstance(node.body, ast.Constant) and bool(node.body.value)
+            inner = node.test if not is_number else None
         for part in ast.walk(inner) if inner is not None else ():
             if isinstance(part, ast.Name | ast.Attribute):
                 name = part.id if isinstance(part, ast.Name) else part.attr

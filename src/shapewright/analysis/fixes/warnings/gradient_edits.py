@@ -186,3 +186,12 @@ def suggest_true_head(
     if head is not None and isinstance(node, ast.Attribute):
         new = re.sub(r"\.(\d+)", r"[\1]", head[1])
         yield Fix("fits", f"`{new} = ...`", (Edit(text.span(node), new),))
+
+
+def suggest_made_data(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest what a generator makes where its loss reads real data."""
+    match = re.search(r"nothing in it of `(\w+)`", finding.message)
+    if match is not None and isinstance(node, ast.Name):
+        yield Fix("fits", f"`{match[1]}`", (Edit(text.span(node), match[1]),))

@@ -32,6 +32,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
 from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_backward,
     suggest_kept_graph,
+    suggest_made_data,
     suggest_other_flags,
     suggest_true_head,
     suggest_unwrapped_block,
@@ -220,6 +221,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
     NO_GRADIENT: combine(
+        suggest_made_data,
         suggest_true_head,
         suggest_parentheses,
         suggest_loss_with_graph,

@@ -264,25 +264,6 @@ def _suggest_no_class(program: Program, finding: Finding) -> Iterator[Fix]:
                     return
 
 
-def suggest_converted_boxes(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to convert the boxes of an overlap as another place does."""
-    place = program.call_at(finding.related[0].span) if finding.related else None
-    if place is None or not isinstance(node, ast.Call) or not place[1].args:
-        return
-    where, conversion = place
-    rest = [where.written(arg) for arg in conversion.args[1:]]
-    rest += [f"{word.arg}={where.written(word.value)}" for word in conversion.keywords]
-    name = where.written(conversion.func)
-    edits, shown = [], []
-    for arg in node.args[:2]:
-        new = f"{name}({', '.join([text.written(arg), *rest])})"
-        edits.append(Edit(text.span(arg), new))
-        shown.append(f"`{join_lines(new)}`")
-    yield Fix("fits", " and ".join(shown), tuple(edits))
-
-
 def suggest_exponential(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

@@ -16,6 +16,8 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_squeezed_dim,
     suggest_transpose,
 )
+from shapewright.analysis.fixes.warnings.box_edits import suggest_converted_boxes
+from shapewright.analysis.fixes.warnings.causal_edits import suggest_left_padding
 from shapewright.analysis.fixes.warnings.copy_edits import suggest_cloned_output
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_flip_of_result,
@@ -142,7 +144,6 @@ from shapewright.analysis.fixes.warnings.training_ways import (
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_added_entries,
-    suggest_converted_boxes,
     suggest_exponential,
     suggest_filled_cells,
     suggest_flat_gradient,
@@ -351,7 +352,7 @@ WAYS: dict[str, Suggest] = {
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
-    UNSHIFTED_TARGET: suggest_shifted_items,
+    UNSHIFTED_TARGET: combine(suggest_shifted_items, suggest_left_padding),
     SINGLE_CLASS: suggest_sign,
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     REVERSED_STRAIGHT_THROUGH: combine(
