@@ -61,6 +61,7 @@ from shapewright.analysis.mistaken_calls import (
 from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.item_values import describe_field_values
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.refused_calls.transform_inputs import (
     explain_normalized_channels,
@@ -318,6 +319,9 @@ class NewFindings:
             unused = describe_unused_collate(program, finding)
             shown = replace(finding, related=(*finding.related, *unsized, *unused))
             shown = explain_uncollated_loader(program, shown)
+            if not shown.related:
+                values = describe_field_values(program, finding)
+                shown = replace(shown, related=tuple(values))
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)
