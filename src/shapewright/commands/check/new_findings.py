@@ -52,6 +52,7 @@ from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.token_edits import describe_special_tokens
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
+from shapewright.analysis.fixes.vocabulary_sizes import describe_counted_vocabulary
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
 from shapewright.analysis.mistaken_calls import (
@@ -390,6 +391,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_viewed_size,
     describe_table_of_one,
     describe_special_tokens,
+    describe_counted_vocabulary,
     describe_last_batch,
 )
 """What names a place that a refused call comes from; the first that knows one tells."""
