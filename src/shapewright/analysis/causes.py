@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.provenance.inserted_dims import describe_inserted_dim
 from shapewright.analysis.provenance.origins import (
     find_origin,
     format_product,
@@ -196,6 +197,9 @@ def _describe_origin(program: Program, way: _Way, size: int) -> list[Related]:
     if own and op is not None and op.span is not None:
         return [Related(op.span, f"{size} is {own}")]
     if op is not None and op.span is not None:
+        added = describe_inserted_dim(program, op, size) if way.dim == 1 else None
+        if added is not None:
+            return [added]
         out = format_shape(op.outputs[0]) if op.outputs else ""
         what = _name_factory_size(program, op, way.dim)
         verb = f"is {what} in" if what else "comes from"

@@ -39,7 +39,7 @@ def describe_field_values(program: Program, finding: Finding) -> list[Related]:
     values: list[tuple[str, ast.expr]] = []
     for _, _, value in found:
         if isinstance(value, ast.Name):
-            sources = _list_last_values(text, function, value)
+            sources = list_last_values(text, function, value)
             values += [(f"`{value.id}`", source) for source in sources]
         elif collect_names(value):
             values.append((f"[{field[1]}{field[2]}{field[1]}]", value))
@@ -80,7 +80,7 @@ def _list_field_values(
     return values
 
 
-def _list_last_values(
+def list_last_values(
     text: SourceText, function: ast.FunctionDef, name: ast.Name
 ) -> list[ast.expr]:
     """Return what a variable can be at a place: what it was last set to, and before
