@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.array_dtypes import find_item_value
+from shapewright.analysis.provenance.array_dtypes import KEEPING as KEEPING_DTYPE
+from shapewright.analysis.provenance.array_dtypes import TENSORS, find_item_value
 from shapewright.analysis.provenance.item_values import list_last_values
 from shapewright.findings.finding import Related
 from shapewright.program.source_text import SourceText
@@ -13,9 +14,9 @@ from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Op
 
 ADDING = ("expand_dims", "unsqueeze")
-KEEPING = ("astype", "copy", "float", "transpose", "permute", "contiguous", "numpy")
+KEEPING = KEEPING_DTYPE | {"astype", "transpose"}
 """Methods of arrays that keep their dims, in some order."""
-OF_ARRAYS = ("from_numpy", "as_tensor", "tensor", "ascontiguousarray", "transpose")
+OF_ARRAYS = TENSORS | {"from_numpy", "transpose"}
 """Functions that keep the dims of the array that they are given."""
 LIBRARIES = ("np", "numpy", "torch")
 DEEPEST = 12

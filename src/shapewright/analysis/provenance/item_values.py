@@ -26,18 +26,18 @@ def describe_field_values(program: Program, finding: Finding) -> list[Related]:
     field = FIELD.search(finding.message)
     if field is None:
         return []
-    found = [
+    holders = [
         (text, function, value)
         for text in program.own_texts()
         for _, function in text.functions(DELIVERING)
         if isinstance(function, ast.FunctionDef)
         for value in _list_field_values(function, field[2], bool(field[1]))
     ]
-    if len({function for _, function, _ in found}) != 1:
+    if len({function for _, function, _ in holders}) != 1:
         return []
-    text, function, _ = found[0]
+    text, function, _ = holders[0]
     values: list[tuple[str, ast.expr]] = []
-    for _, _, value in found:
+    for _, _, value in holders:
         if isinstance(value, ast.Name):
             sources = list_last_values(text, function, value)
             values += [(f"`{value.id}`", source) for source in sources]
