@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shapewright.commands.check import script_errors
+from shapewright.findings.codes import DTYPE_MISMATCH
+from shapewright.findings.finding import Finding, Fix, Related
+from shapewright.program.spans import Span
 
 SCRIPT = """\
 import torch
@@ -163,3 +167,21 @@ def test_items_that_do_not_stack_are_told_as_such(tmp_path: Path) -> None:
 
 def test_items_of_one_length_are_quiet(tmp_path: Path) -> None:
     assert run_clips(tmp_path, 1) == ""
+
+
+def test_the_places_of_a_rehearsal_are_lent_to_a_note_with_fixes() -> None:
+    def at(line: int) -> Span:
+        return Span("train.py", line, 1, line, 9)
+
+    fix = Fix("fits", "`y.long()`", ())
+    ways = Related(at(7), "`y` is `batch[1]`")
+    known = Finding(
+        DTYPE_MISMATCH, "error", "it is int32", at(8), related=(ways,), fixes=(fix,)
+    )
+    origin = Related(at(2), "int32 comes from `torch.from_numpy(labels)`")
+    again = Related(at(7), "`y` is another")
+    rehearsed = replace(known, related=(origin, again), fixes=())
+    assert not script_errors._is_better(known, rehearsed)
+    lent = script_errors._add_places(known, rehearsed)
+    assert lent.related == (origin, ways)
+    assert lent.fixes is known.fixes

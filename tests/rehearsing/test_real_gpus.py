@@ -154,6 +154,20 @@ def test_what_a_gpu_cannot_do_is_found_without_one(tmp_path: Path, name: str) ->
     assert finding.fixes[0].checked
 
 
+def test_the_place_of_lengths_is_theirs_and_not_that_of_the_steps(
+    tmp_path: Path,
+) -> None:
+    line = (
+        "lengths = torch.tensor([7, 6, 5, 4, 3]).to(device)\n    steps = x.to(device)"
+    )
+    line += "\n    pack_padded_sequence(steps, lengths, batch_first=True)"
+    script = tmp_path / "train.py"
+    script.write_text(AS_ON_A_GPU.format(line=line))
+    (finding,) = rehearse_script(str(script)).findings
+    came = [r.message for r in finding.related if "comes from" in r.message]
+    assert came == ["`lengths` (5,) comes from `Tensor.to`"]
+
+
 @pytest.mark.parametrize("name", ON_BOTH)
 def test_what_a_gpu_can_do_is_not_told(tmp_path: Path, name: str) -> None:
     script = tmp_path / "train.py"

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shapewright.analysis.program_run import Program, format_shape
-from shapewright.analysis.provenance.origins import find_origin, format_product
+from shapewright.analysis.provenance.inserted_dims import describe_inserted_dim
+from shapewright.analysis.provenance.origins import (
+    find_origin,
+    format_product,
+    iter_arguments,
+)
+from shapewright.analysis.provenance.written_numbers import (
+    describe_written_number,
+    find_factory_size,
+)
 from shapewright.findings.finding import Related
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
@@ -187,9 +197,56 @@ def _describe_origin(program: Program, way: _Way, size: int) -> list[Related]:
     if own and op is not None and op.span is not None:
         return [Related(op.span, f"{size} is {own}")]
     if op is not None and op.span is not None:
+        added = describe_inserted_dim(program, op, size) if way.dim == 1 else None
+        if added is not None:
+            return [added]
         out = format_shape(op.outputs[0]) if op.outputs else ""
-        return [Related(op.span, f"{size} comes from `{op.name}`, which gave {out}")]
+        what = _name_factory_size(program, op, way.dim)
+        verb = f"is {what} in" if what else "comes from"
+        return [Related(op.span, f"{size} {verb} `{op.name}`, which gave {out}")]
     return []
+
+
+def _name_factory_size(program: Program, op: Op, dim: int) -> str:
+    """Return the name of a size that a factory is given; empty for a number."""
+    size = find_factory_size(program, op, dim)
+    if size is None or evaluate_whole_number(size[1]) is not None:
+        return ""
+    written = size[0].line_of(size[1])
+    return f"`{written}`" if len(written) <= LONGEST else ""
+
+
+LONGEST = 40
+"""Characters of a size that is quoted."""
+
+
+def find_written_size(program: Program, fact: Fact, dim: int) -> Related | None:
+    """Return the place where the number of a size is written, which a factory or the
+    constructor of a layer reads by a name.
+    """
+    way, size = trace_dim(program, fact, dim), fact.shape[dim]
+    last = way.steps[-1].op if way.steps else None
+    if way.why == "parameter":
+        path = program.states.get(way.fact.tensor, "").rpartition(".")[0]
+        return find_written_argument(program, path, size)
+    op = way.op or last
+    setting = find_factory_size(program, op, way.dim) if op is not None else None
+    if op is None or setting is None or way.why != "start":
+        return None
+    return describe_written_number(program, *setting, op.module, size)
+
+
+def find_written_argument(program: Program, path: str, size: int) -> Related | None:
+    """Return the place where the number is written that the layer at a path was
+    constructed with.
+    """
+    name, built = find_argument(program, path, size), program.built.get(path)
+    place = program.call_at(built.span) if built is not None else None
+    for word, node, _ in iter_arguments(program, path) if place is not None else ():
+        if place is not None and word == name:
+            outer = path.rpartition(".")[0]
+            return describe_written_number(program, place[0], node, outer, size)
+    return None
 
 
 def _describe_own_state(program: Program, op: Op, dim: int) -> str:

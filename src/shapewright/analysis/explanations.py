@@ -9,7 +9,12 @@ from shapewright.analysis.autograd_errors import find_cause
 from shapewright.analysis.autograd_errors.custom_functions import (
     describe_given_gradient,
 )
-from shapewright.analysis.causes import find_argument, trace_size_origin
+from shapewright.analysis.causes import (
+    find_argument,
+    find_written_argument,
+    find_written_size,
+    trace_size_origin,
+)
 from shapewright.analysis.collated_lists import explain_collated_list
 from shapewright.analysis.einops_errors import name_letters
 from shapewright.analysis.failure_keys import get_failure_key
@@ -235,6 +240,24 @@ def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
             yield Related(related.span, message)
 
 
+def _iter_written_sizes(program: Program, failure: Failure) -> Iterator[Related]:
+    """Yield the place where the number of the actual size is written, or that of the
+    expected size, where a name stands for it.
+    """
+    op = program.trace.ops[failure.op]
+    sides = find_sides(failure)
+    for side in (sides[1], sides[0]):
+        size = find_written_size(program, op.inputs[side[0]], side[1]) if side else None
+        if size is not None:
+            yield size
+            return
+    layer, unmet = program.layer(op), failure.unmet
+    needs = unmet.needs if unmet is not None and sides[0] is None else None
+    if layer is not None and type(needs) is int:
+        size = find_written_argument(program, layer.path, needs)
+        yield from () if size is None else (size,)
+
+
 def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     """Return the places of both sides, then the lines that made the operands, without
     repeating a line.
@@ -243,7 +266,8 @@ def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     sides = list(as_far_as_known(iter_both_sides(program, failure)))
     sides += as_far_as_known(iter_first_calls(program, failure))
     known = [op.span, *(side.span for side in sides)]
-    more = list(as_far_as_known(iter_definitions(program, failure)))
+    more = list(as_far_as_known(_iter_written_sizes(program, failure)))
+    more += as_far_as_known(iter_definitions(program, failure))
     more += as_far_as_known(_iter_makers(program, failure))
     return (*sides, *drop_repeated(more, known)[: MOST_RELATED - len(sides)])
 
@@ -273,8 +297,9 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
             break
         path = path.rpartition(".")[0]
     names = find_tensor_names(program, op)
-    for name, fact in zip(names, op.inputs, strict=True):
-        if fact.tensor in program.states:
+    meant = _find_refused_operand(failure)
+    for at, (name, fact) in enumerate(zip(names, op.inputs, strict=True)):
+        if fact.tensor in program.states or meant not in (None, at):
             continue
         producer = program.producers.get(fact.tensor)
         if producer is not None and producer.span is not None:
@@ -283,11 +308,27 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
             yield Related(producer.span, label.strip())
             first = _find_own_op(program, op, producer)
             if first is not None and first.span is not None:
-                shape = format_shape(first.outputs[0])
-                yield Related(first.span, f"{shape} comes from `{first.name}`")
+                out = first.outputs[0]
+                what = what if out.shape == fact.shape else ""
+                label = f"{what}{format_shape(out)} comes from `{first.name}`"
+                yield Related(first.span, label)
     for frame in reversed(op.frames[:-1]):
         if not is_installed(frame.span.file):
             yield Related(frame.span, "called from here")
+
+
+def _find_refused_operand(failure: Failure) -> int | None:
+    """Return the one operand that a call refuses for what it is, such as its dtype or
+    its device, not for its size beside another.
+    """
+    unmet = failure.unmet
+    got = unmet.got if unmet is not None else None
+    if unmet is None or got is None or unmet.wanted is not None:
+        return None
+    is_size = type(unmet.has) is int or type(unmet.needs) is int
+    if is_size or got.argument not in failure.arguments:
+        return None
+    return failure.arguments.index(got.argument)
 
 
 MOST_OF_LIBRARY = 8

@@ -124,7 +124,8 @@ class Failure:
     `op` is its index in `Trace.ops`. `arguments` name the op's inputs, in order, as the
     rule's signature does. `passed` is True if the run continued with the output that
     `unmet` or the first of `repairs` gives. `guessed` are sizes of that output that no
-    argument determines.
+    argument determines. `lengths` are those of dicts and tokenizers by their names, of
+    a lookup that has too few rows.
     """
 
     op: int
@@ -135,6 +136,7 @@ class Failure:
     repairs: tuple[Repair, ...] = ()
     passed: bool = False
     guessed: tuple[int, ...] = ()
+    lengths: tuple[tuple[str, int], ...] = ()
 
     @property
     def of_history(self) -> bool:

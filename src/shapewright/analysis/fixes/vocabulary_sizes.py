@@ -12,13 +12,15 @@ from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
+    get_last_name,
+    iter_assignments,
     iter_own_nodes,
     list_parameters,
 )
@@ -33,6 +35,8 @@ COUNTED = re.compile(
     re.IGNORECASE,
 )
 """How a tokenizer or a dict of tokens is called, whose length is their number."""
+DRAWN = "a random draw"
+"""What an assumption says of data that another run draws otherwise."""
 
 
 def suggest_counted_vocabulary(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -53,6 +57,39 @@ def suggest_counted_vocabulary(program: Program, failure: Failure) -> Iterator[F
                 shown = f"`{name}={count}`"
                 yield Fix("fits", shown, (Edit(text.span(node), count),))
     yield from _suggest_late_setting(program, layer.path, unmet.needs)
+
+
+def describe_counted_vocabulary(program: Program, failure: Failure) -> Related | None:
+    """Return where a tokenizer or a dict of tokens is set that counts more of them than
+    an embedding has rows.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return None
+    if op.name.rpartition(".")[2] != "embedding":
+        return None
+    has, needs = unmet.has, unmet.needs
+    if type(has) is not int or type(needs) is not int or has < needs:
+        return None
+    counts = {
+        name: length
+        for name, length in failure.lengths
+        if COUNTED.fullmatch(name.rpartition(".")[2]) and length > has
+    }
+    taken = [assumption.message for assumption in program.trace.assumptions]
+    is_drawn = any(DRAWN in message for message in taken)  # another run has others
+    for name, length in counts.items() if len(set(counts.values())) == 1 else ():
+        last = name.rpartition(".")[2]
+        shown = "" if is_drawn else f"{length}, "
+        places = [
+            Related(text.span(value), f"`len({name})` is {shown}more than {needs}")
+            for text in program.own_texts()
+            for target, value in iter_assignments(text.tree, annotated=True)
+            if get_last_name(target) == last
+        ]
+        if len(places) == 1:
+            return places[0]
+    return None
 
 
 def _iter_settings(text: SourceText, rows: int) -> Iterator[tuple[str, ast.expr]]:

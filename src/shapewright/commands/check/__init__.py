@@ -215,6 +215,9 @@ def explain_real_error(error: BaseException) -> tuple[Finding, Trace, str] | Non
     with rehearse_script_of(error) as running:
         known = explain_error(error)
         whole = explain_script_error(error, running, known[0] if known else None)
+    fixes = known[0].fixes if known is not None else ()
+    if fixes and whole is not None and known is not None and whole[0].fixes is fixes:
+        known, whole = (whole[0], known[1]), None  # with places of the rehearsal
     if whole is not None:
         return *whole, "checked by a rehearsal"
     return (*known, "tried on this call only") if known is not None else None

@@ -52,6 +52,7 @@ from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.token_edits import describe_special_tokens
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
+from shapewright.analysis.fixes.vocabulary_sizes import describe_counted_vocabulary
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
 from shapewright.analysis.mistaken_calls import (
@@ -61,6 +62,7 @@ from shapewright.analysis.mistaken_calls import (
 from shapewright.analysis.mixed_devices import explain_devices
 from shapewright.analysis.position_limits import find_position_limit
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.item_values import describe_field_values
 from shapewright.analysis.provenance.origins import drop_repeated, iter_line_definitions
 from shapewright.analysis.refused_calls.transform_inputs import (
     explain_normalized_channels,
@@ -319,6 +321,9 @@ class NewFindings:
             unused = describe_unused_collate(program, finding)
             shown = replace(finding, related=(*finding.related, *unsized, *unused))
             shown = explain_uncollated_loader(program, shown)
+            if not shown.related:
+                values = describe_field_values(program, finding)
+                shown = replace(shown, related=tuple(values))
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)
@@ -387,6 +392,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_viewed_size,
     describe_table_of_one,
     describe_special_tokens,
+    describe_counted_vocabulary,
     describe_last_batch,
 )
 """What names a place that a refused call comes from; the first that knows one tells."""

@@ -18,8 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shapewright.analysis.provenance.origins import drop_repeated
 from shapewright.commands.trace import build_empty_trace
 from shapewright.findings.codes import (
+    DTYPE_MISMATCH,
     ITEMS_DO_NOT_STACK,
     MISSING_DEVICE,
     STACKED_SHAPES_DIFFER,
@@ -32,7 +34,7 @@ SECONDS = 15
 """How long a rehearsal may take."""
 SOON = 8.0
 """How long one may take where the failing call has its explanation already, at a line
-of the program itself.
+of the program itself; not of a dtype, which another line decided.
 """
 INSIDE = "SHAPEWRIGHT_EXPLAINING"
 """The environment variable of the rehearsal, which explains no error itself."""
@@ -75,7 +77,8 @@ def explain_script_error(
     own = known is not None and (
         known.span is None or not is_installed(known.span.file)
     )
-    report = _await_report(running, SOON if own else SECONDS)
+    is_whole = own and known is not None and known.code != DTYPE_MISMATCH
+    report = _await_report(running, SOON if is_whole else SECONDS)
     if report is None:
         return None
     for line in reversed(list(_iter_lines(error))):  # the innermost first
@@ -89,10 +92,26 @@ def explain_script_error(
             collated = _tell_collated(known, finding)
             if collated is not None:
                 return collated, _build_trace(collated, span)
-            if known is None or _is_same(known, finding, data["torch_message"], error):
-                finding = _tell_of_this_run(finding, data["torch_message"], error)
+            words = data["torch_message"]
+            if known is None or _is_same(known, finding, words, error):
+                if known is not None and not _is_better(known, finding):
+                    finding = _add_places(known, finding)
+                finding = _tell_of_this_run(finding, words, error)
                 return finding, _build_trace(finding, span)
     return None
+
+
+def _add_places(known: Finding, finding: Finding) -> Finding:
+    """Return what the failing call explains, with the places that only a rehearsal
+    knows: those where a size or a dtype comes from.
+    """
+    spans = [known.span, *(related.span for related in known.related)]
+    more = drop_repeated(finding.related, spans)
+    return replace(known, related=(*more, *known.related)[:MOST_PLACES])
+
+
+MOST_PLACES = 7
+"""Places that a finding names."""
 
 
 def _tell_of_this_run(finding: Finding, words: str, error: BaseException) -> Finding:
@@ -138,13 +157,13 @@ SHAPE = re.compile(r"\([\d, ]*\)")
 def _is_same(
     known: Finding, finding: Finding, message: str, error: BaseException
 ) -> bool:
-    """Return whether a rehearsal met the same error, with the same sizes, and mends it
-    or says more of it.
-    """
-    if finding.code != known.code or NUMBER.findall(message) != NUMBER.findall(
-        str(error)
-    ):
-        return False
+    """Return whether a rehearsal met the same error, with the same sizes."""
+    numbers = NUMBER.findall(str(error))
+    return finding.code == known.code and NUMBER.findall(message) == numbers
+
+
+def _is_better(known: Finding, finding: Finding) -> bool:
+    """Return whether a rehearsal mends an error, or says more of it than its call."""
     return bool(finding.fixes) or (
         not known.fixes and len(finding.related) > len(known.related)
     )

@@ -35,6 +35,7 @@ from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
 from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
 from shapewright.engine.dispatch.results import convert_for_record
 from shapewright.engine.failures.repairs import find_repairs
+from shapewright.engine.failures.token_counts import count_tokens
 from shapewright.engine.failures.trials import (
     FAILED,
     as_repairs,
@@ -302,6 +303,7 @@ def _substitute_result(
             tuple(repair for repair, _ in repairs),
             goes_on,
             guessed,
+            count_tokens(engine, needed),
         )
     )
     engine.events.append((answer, infos, outs, engine.sites.here(), engine.call))
