@@ -88,6 +88,8 @@ def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]
             return None, ()
         writes = [u for u in scene.users.get(fact.tensor, ()) if u.op.kind == "inplace"]
         call = scene.maker(fact)
+        if any(map(_is_write_by_mask, writes)):
+            return None, ()  # tokens that are hidden, and predicted at their places
         if writes and not all(map(is_write_of_ignored, writes)):
             return fact, cuts  # filled first, and not what it was made of
         is_masked = call is not None and call.name == "masked_fill"
@@ -102,6 +104,12 @@ def _find_tokens(scene: HazardContext, fact: Fact) -> tuple[Fact | None, Slices]
             break
         fact = call.op.inputs[0]
     return fact, cuts
+
+
+def _is_write_by_mask(call: OperatorCall) -> bool:
+    """Return whether a call writes a token wherever a mask is true."""
+    masks = [fact for fact in call.op.inputs[1:] if fact.dtype == "bool"]
+    return bool(masks) and not is_write_of_ignored(call)
 
 
 def is_write_of_ignored(call: OperatorCall) -> bool:
