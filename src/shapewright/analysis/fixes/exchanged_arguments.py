@@ -51,10 +51,10 @@ def _iter_exchanged(
     meant = [_list_words(name) for name in names]
     for at, first in enumerate(call.args):
         for by in range(at + 1, len(call.args)):
-            crossed = _are_alike(words[at], meant[by]) and _are_alike(
+            crossed = _is_alike(words[at], meant[by]) and _is_alike(
                 words[by], meant[at]
             )
-            fitting = _are_alike(words[at], meant[at]) or _are_alike(
+            fitting = _is_alike(words[at], meant[at]) or _is_alike(
                 words[by], meant[by]
             )
             if not crossed or fitting:
@@ -86,7 +86,7 @@ def _list_words(name: str) -> list[str]:
     ]
 
 
-def _are_alike(words: list[str], others: list[str]) -> bool:
+def _is_alike(words: list[str], others: list[str]) -> bool:
     """Return whether two names have the same words, but for their endings."""
     if not words or len(words) != len(others):
         return False
