@@ -31,6 +31,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_name,
     iter_assignments,
+    list_parameters,
 )
 
 OF_IMAGES = "PIL."
@@ -62,8 +63,9 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
         if data_sets:
             return
         names = [name for name, _ in text.functions() if "collate" in name.lower()]
+        unread = [] if names else list(_iter_unread_batchers(text))
         for node in loaders:
-            for name in names:
+            for name in names or unread:
                 yield with_keyword(text, node, f"collate_fn={name}")
         if of_items:
             windows = list(suggest_whole_windows(text))
@@ -82,6 +84,22 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
         return
 
 
+def _iter_unread_batchers(text: SourceText) -> Iterator[str]:
+    """Yield the functions that nothing reads and that make a batch of their only
+    argument: `pad_batch(batch)`.
+    """
+    for name, function in text.functions():
+        parameters = list_parameters(function)
+        if len(parameters) != 1 or not OF_ITEMS.fullmatch(parameters[0]):
+            continue
+        if not _is_read(text, name):
+            yield name
+
+
+OF_ITEMS = re.compile(r"batch|items|samples|examples|data", re.I)
+"""How a function that makes a batch calls what it gets."""
+
+
 def describe_unused_collate(program: Program, finding: Finding) -> Iterator[Related]:
     """Yield the function that a file has for batches and gives to no loader, and the
     loader.
@@ -89,8 +107,10 @@ def describe_unused_collate(program: Program, finding: Finding) -> Iterator[Rela
     text = program.text(finding.span.file) if finding.span is not None else None
     if text is None:
         return
+    unread = set(_iter_unread_batchers(text))
     for name, function in text.functions():
-        if "collate" not in name.lower() or _is_read(text, name):
+        is_named = "collate" in name.lower() and not _is_read(text, name)
+        if not is_named and name not in unread:
             continue
         if not isinstance(function, ast.FunctionDef):
             continue

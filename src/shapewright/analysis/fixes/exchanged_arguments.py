@@ -54,9 +54,7 @@ def _iter_exchanged(
             crossed = _is_alike(words[at], meant[by]) and _is_alike(
                 words[by], meant[at]
             )
-            fitting = _is_alike(words[at], meant[at]) or _is_alike(
-                words[by], meant[by]
-            )
+            fitting = _is_alike(words[at], meant[at]) or _is_alike(words[by], meant[by])
             if not crossed or fitting:
                 continue
             second = call.args[by]
