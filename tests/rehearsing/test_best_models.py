@@ -182,3 +182,16 @@ def test_a_model_that_early_stopping_holds(method: str, tmp_path: Path) -> None:
 
 def test_a_model_that_early_stopping_holds_and_nobody_reads(tmp_path: Path) -> None:
     assert not explain(tmp_path, stopping("network", "net"), OF_SELF, COPY)
+
+
+def test_a_loss_that_early_stopping_holds_is_no_model(tmp_path: Path) -> None:
+    loop = stopping("copy.deepcopy(network)")
+    step = "    optimizer.zero_grad()\n    measured(net).backward()\n"
+    loop = loop.replace("(measure(net), net)", "(loss, net)").replace(
+        "    train_epoch(net, optimizer)\n",
+        f"{step}    optimizer.step()\n    loss = measure(net)\n",
+    )
+    loop = f"measured = lambda net: nn.functional.mse_loss(net(x), y)\n{loop}"
+    loop = f"x, y = batches[0]\n{loop}"
+    loop += "print(stopper.best_loss)\n"
+    assert not explain(tmp_path, loop, OF_SELF, COPY)

@@ -82,6 +82,8 @@ def find_models_kept_by_objects(scene: RehearsalContext) -> Iterator[Finding]:
                 continue
             if condition is None or model.id not in parameters:
                 continue
+            if model.id in collect_names(condition.test):
+                continue  # a loss that is compared
             if not _is_of_best(condition, statement):
                 continue
             place = parameters.index(model.id)
