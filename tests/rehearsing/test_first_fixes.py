@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from shapewright.commands.check import session
+from shapewright.commands.check import fix_trials
 from tests.rehearsing.rehearsed import rehearsed
 
 HEAD = """\
@@ -268,8 +268,8 @@ for x, y in DataLoader(Rows(), batch_size=4):
 @pytest.fixture
 def without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries of fixes take as long as they take on a busy machine."""
-    monkeypatch.setattr(session, "MOST_SECONDS", 60.0)
-    monkeypatch.setattr(session, "ALL_SECONDS", 110.0)
+    monkeypatch.setattr(fix_trials, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(fix_trials, "ALL_SECONDS", 110.0)
 
 
 @pytest.mark.usefixtures("without_clock")

@@ -14,6 +14,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import (
     BATCH_AXIS,
     CODES,
+    LAYOUT,
     LOST_BATCH,
     VIEW_MIXES_DIMS,
     WRONG_AXIS,
@@ -23,7 +24,9 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span
 
 OF_DIMS = frozenset({BATCH_AXIS, LOST_BATCH, VIEW_MIXES_DIMS, WRONG_AXIS})
-"""Hazards of calls that leave their result with other dims than were meant."""
+"""Hazards of calls that leave their result with other dims than were meant; some are
+told by what looks for a layout.
+"""
 FOLLOWED = 40
 """Calls in front of a failing one that are looked at."""
 MOST_OPERANDS = 8
@@ -48,8 +51,8 @@ def find_hazards_before(program: Program, failure: Failure) -> list[Finding]:
     spans.discard(None)
     return [
         finding
-        for finding in find_hazards(program, CODES.keys() - OF_DIMS)
-        if finding.span in spans
+        for finding in find_hazards(program, CODES.keys() - OF_DIMS - {LAYOUT})
+        if finding.span in spans and finding.code in OF_DIMS
     ]
 
 
