@@ -64,7 +64,8 @@ TAKEN = [
 @pytest.mark.parametrize("call", REFUSED)
 def test_what_torch_refuses_is_refused(call: str, tmp_path: Path) -> None:
     findings = rehearsed(tmp_path, SCRIPT.format(call=call)).findings
-    assert [finding.code for finding in findings] == ["dtype-mismatch"]
+    codes = [finding.code for finding in findings if finding.code != "loss-input"]
+    assert codes == ["dtype-mismatch"]  # behind it, of a loss of integers
 
 
 @pytest.mark.parametrize("call", TAKEN)

@@ -229,7 +229,9 @@ def iter_both_sides(program: Program, failure: Failure) -> Iterator[Related]:
         return  # equal sizes: what is wrong is said in the sentence
     if wanted is None and failure.unmet is not None:
         yield from _iter_argument_origins(program, failure, failure.unmet.needs)
-    for prefix, side in (("expected", wanted), ("got", got)):
+    of_limit = describe_failure(program, failure)[0] == INDEX_OUT_OF_RANGE
+    sides = (("expected", wanted), ("expected" if of_limit else "got", got))
+    for prefix, side in sides:
         if side is None:
             continue
         at, dim = side

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.check import (
-    Place,
+    Gone,
     Session,
     Trying,
     build_program,
@@ -211,7 +211,7 @@ def _check_run(
     rehearsed: Rehearsed | None = None
     whole = False
 
-    def run(gone: Place | None = None) -> Program:
+    def run(gone: Gone | None = None) -> Program:
         later = rehearsed.later if rehearsed is not None else None
         if gone and program and _is_late(program, gone, later):
             soon = once(script.rehearsal(hurried=True, whole=whole), gone)
@@ -223,7 +223,7 @@ def _check_run(
         nonlocal rehearsed
         rehearsed = outcome
 
-    def once(rehearsal: RehearsalRequest, gone: Place | None = None) -> Program:
+    def once(rehearsal: RehearsalRequest, gone: Gone | None = None) -> Program:
         alone = wanted.alone and gone is None
         request = RunRequest(
             target=name,
@@ -359,7 +359,7 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     return not program.trace.complete or any(index >= jumped for index in met)
 
 
-def _is_late(program: Program, gone: Place, later: int | None) -> bool:
+def _is_late(program: Program, gone: Gone, later: int | None) -> bool:
     """Return whether a run reaches the failure at `gone` only after an iteration of
     some loop.
 
@@ -370,7 +370,7 @@ def _is_late(program: Program, gone: Place, later: int | None) -> bool:
     met = [
         failure.op
         for failure in program.failures
-        if get_place(program, failure) == gone
+        if get_place(program, failure) == gone[:3]
     ]
     return min(met, default=len(program.trace.ops)) >= later
 

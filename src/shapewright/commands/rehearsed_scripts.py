@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.commands.check import Place, build_program, plan_continuation
+from shapewright.commands.check import Gone, build_program, plan_continuation
 from shapewright.commands.trace import build_cut_notes, with_loops
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
@@ -135,7 +135,7 @@ class RehearsedScript:
         self,
         rehearsal: RehearsalRequest,
         request: RunRequest,
-        gone: Place | None = None,
+        gone: Gone | None = None,
         alone: bool = False,
     ) -> Program:
         """Run once and return the program to analyse; the trial of a fix ends at

@@ -55,13 +55,15 @@ class GoingOn:
     """Options for continuing a run after calls that torch refuses.
 
     The run passes over `most` failures and ends at the next; a failure at the line
-    `gone` ends it, too. `quick` stops looking for further repairs of a call. `heeds`
-    leaves errors alone that the program catches itself.
+    `gone` ends it, too, if torch's message is of the kind `refusal` or that is empty.
+    `quick` stops looking for further repairs of a call. `heeds` leaves errors alone
+    that the program catches itself.
     """
 
     most: int = MOST_FAILURES
     quick: bool = False
     gone: tuple[str, int] | None = None
+    refusal: str = ""
     heeds: bool = True
 
 

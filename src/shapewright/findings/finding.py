@@ -33,6 +33,27 @@ class Fix:
     edits: tuple[Edit, ...]
     checked: bool = False
 
+    def find_new_line(self, file: str, line: int) -> int:
+        """Return where a line stands when the fix is made."""
+        return line + self._count_added(file, line)
+
+    def find_old_line(self, file: str, line: int) -> int:
+        """Return where a line of the text with the fix stood before it."""
+        for added in range(self._count_added(file, line), -1, -1):
+            if self._count_added(file, line - added) == added:
+                return line - added
+        return line
+
+    def _count_added(self, file: str, line: int) -> int:
+        """Return how many lines the fix adds in front of a line."""
+        return sum(
+            edit.text.count("\n") - (edit.span.end_line - edit.span.line)
+            for edit in self.edits
+            if edit.span.file == file
+            and (edit.span.end_line < line or edit.text.endswith("\n"))
+            and edit.span.line <= line
+        )
+
 
 Severity = Literal["error", "warning", "note"]
 

@@ -4,6 +4,7 @@ other causes that ended a run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -142,6 +143,20 @@ class Failure:
     def of_history(self) -> bool:
         """Return whether the autograd graph (freed or modified) is at fault."""
         return any(words in self.torch_message for words in OF_HISTORY)
+
+
+NUMBERS = re.compile(r"\[[\d, ]*\]|\([\d, ]*\)|\d+")
+"""Sizes and lists of sizes in a message of torch."""
+
+
+def get_refusal(error: str, message: str) -> str:
+    """Return an error's type and torch's message without its numbers: what is the same
+    for a call that is refused again, of other sizes.
+
+    >>> get_refusal("IndexError", "Target 4 is out of bounds.")
+    'IndexError: Target # is out of bounds.'
+    """
+    return f"{error}: {NUMBERS.sub('#', message)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fixes import Place, Trying, get_place, list_failures
+from shapewright.commands.check.fixes import (
+    Gone,
+    Refused,
+    Trying,
+    get_place,
+    list_failures,
+)
 from shapewright.commands.check.session import Session
 from shapewright.commands.trace import (
     Fed,
@@ -25,7 +31,7 @@ from shapewright.commands.trace import (
 from shapewright.record.trace import Trace
 
 __all__ = [
-    "Place",
+    "Gone",
     "Session",
     "Trying",
     "build_program",
@@ -145,7 +151,7 @@ def check_one_target(
     seen = Constructions()
     inputs = input_spec
 
-    def run(gone: Place | None = None, loops: bool = False) -> Program:
+    def run(gone: Gone | None = None, loops: bool = False) -> Program:
         nonlocal seen, inputs
         request = RunRequest(
             target=target,
@@ -251,7 +257,7 @@ def get_target_folder(parsed: Target) -> str | None:
     return os.path.dirname(place)
 
 
-def plan_continuation(gone: Place | None) -> GoingOn:
+def plan_continuation(gone: Gone | None) -> GoingOn:
     """Return how a run continues after errors; the trial of a fix ends at the failure
     `gone`.
     """
@@ -259,7 +265,9 @@ def plan_continuation(gone: Place | None) -> GoingOn:
 
     if gone is None:
         return GoingOn()
-    return GoingOn(quick=True, gone=(os.path.abspath(gone[0]), gone[1]))
+    place = (os.path.abspath(gone[0]), gone[1])
+    refusal = gone.refusal if isinstance(gone, Refused) else ""
+    return GoingOn(quick=True, gone=place, refusal=refusal)
 
 
 def build_program(result: RunResult, seen: Constructions | None) -> Program:

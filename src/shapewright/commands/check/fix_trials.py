@@ -16,27 +16,29 @@ from shapewright.analysis.fixes.refusals import (
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import (
+    Gone,
     Overlay,
     Place,
+    Refused,
     Tried,
-    count_layers,
     get_output,
     is_at,
     list_failures,
     list_operands,
+    list_refusals,
     write_fix,
 )
 from shapewright.commands.check.new_findings import Reported
 from shapewright.commands.check.original_lines import move_tried
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
+    OF_ELEMENTS,
     Mend,
     choose_meant,
     count_shared_warnings,
     drop_last_resorts,
     is_enough,
     is_helpful,
-    is_of_order,
     is_output_sure,
     rank_repair,
 )
@@ -75,10 +77,7 @@ ALL_SECONDS = 40.0
 TOGETHER = 8
 """Tries between two looks at the clock."""
 
-UNCOUNTED = frozenset({"left-out", "definition", "value"})
-"""Kinds of fixes with which fewer layers may run."""
-
-Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
+Attempt = Callable[[Sequence[Overlay], Sequence[Gone], bool], list[Tried]]
 """How to run the program with each of these texts, in short. A failure at its place
 ends a run; with True each run has a process of its own."""
 
@@ -196,21 +195,16 @@ class FixTrials:
         assert self.attempt is not None
         began = time.perf_counter()
         self.left -= len(part)
-        gone = [self.ending(reported)] * len(part)
+        gone = [self.ending(reported, option) for option, _ in part]
         runs = self.attempt([texts for _, texts in part], gone, False)
         self.calls += sum(run.ops for run in runs)
         self.tried += len(runs)
         self.seconds += time.perf_counter() - began
-        layers = count_layers(program)
         failed = reported.outline_failed(program)
         for (option, texts), run in zip(part, runs, strict=True):
-            moved = move_tried(program, texts, run)
-            least = 0 if option.kind in UNCOUNTED else layers
-            uncovers = is_of_order(option, reported.finding.code)
-            if not is_helpful(
-                moved, reported.place, before, program, self.crowded, least, uncovers,
-                option.kind == "cause",
-            ):  # fmt: skip
+            moved = move_tried(option.fix, run)
+            code, place = reported.finding.code, reported.place
+            if not is_helpful(option, moved, place, code, program, self.crowded):
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"
             # What is made for the batch, or by what was built, changes with it.
@@ -229,12 +223,17 @@ class FixTrials:
             calls = max(1, self.calls // self.tried)
         return max(0, min(self.left, (most - self.calls) // calls))
 
-    def ending(self, reported: Reported) -> Place:
+    def ending(self, reported: Reported, option: FixOption) -> Gone:
         """Return the failure at which a trial may stop, or `NOWHERE` if its line has
-        several.
+        several. With other elements, the same call may fail for another reason.
         """
         several = reported.place[:2] in self.crowded or reported.is_of_objects
-        return NOWHERE if several else reported.place
+        if several:
+            return NOWHERE
+        if option.kind not in OF_ELEMENTS:
+            return reported.place
+        known = dict(list_refusals(reported.mended or self.program))
+        return Refused(*reported.place, known.get(reported.place, ""))
 
     def is_deferred(
         self, program: Program, fresh: list[Reported], dependent: Collection[Span]

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shapewright.analysis.fixes.refusals import RunOutline, build_outline
 from shapewright.analysis.hazards import find_hazards
@@ -27,7 +27,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.inputs.python_files import read_source
-from shapewright.operators.failed_calls import Failure
+from shapewright.operators.failed_calls import Failure, get_refusal
 from shapewright.program.notebooks import is_notebook
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import apply_edits
@@ -45,6 +45,21 @@ Overlay = Mapping[str, str]
 """Texts that stand for files, by absolute path."""
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the call or the code of the finding."""
+
+
+class Refused(NamedTuple):
+    """A place at which a trial ends if it fails there as before: by a message of the
+    kind `refusal`, without its numbers.
+    """
+
+    file: str
+    line: int
+    name: str
+    refusal: str
+
+
+Gone = Place | Refused
+"""The failure at which the run with a fix of it may end."""
 Operands = tuple[tuple[Place, tuple[tuple[int, ...], ...]], ...]
 """Failed calls, each with the shapes that it is given."""
 
@@ -56,9 +71,9 @@ class Tried:
     """The outcome of a run: `ops` counts its calls, `output` holds the returned
     shapes, `samples` says whether the samples keep a dim of their own up to the end,
     `layers` counts the layers with parameters that ran, `operands` holds what failed
-    calls were given, `outline` is what is compared
-    with the run that failed. `noted` says that the run itself noted something, `alone`
-    that its process had made no other run before.
+    calls were given and `refusals` why, `outline` is what is compared with the run that
+    failed. `noted` says that the run itself noted something, `alone` that its process
+    had made no other run before.
     """
 
     failures: tuple[Place, ...] = ()
@@ -71,7 +86,7 @@ class Tried:
     layers: int = 0
     operands: Operands = ()
     outline: RunOutline = field(default_factory=RunOutline)
-    types: tuple[tuple[Place, str], ...] = ()
+    refusals: tuple[tuple[Place, str], ...] = ()
     noted: bool = False
     alone: bool = False
 
@@ -81,7 +96,7 @@ class Tried:
         return self.complete and not self.failures and not self.noted
 
 
-def summarise_run(program: Program, gone: Place) -> Tried:
+def summarise_run(program: Program, gone: Gone) -> Tried:
     """Summarise a run; include hazards only if it is complete and nothing fails at
     `gone`.
     """
@@ -103,12 +118,12 @@ def summarise_run(program: Program, gone: Place) -> Tried:
     complete = trace.complete or _is_ended_by_assumed_value(program, gone)
     return Tried(
         failures, complete, ops, output, warnings, notes, samples, layers,
-        list_operands(program), outline, list_error_types(program),
+        list_operands(program), outline, list_refusals(program),
         noted=bool(trace.findings),
     )  # fmt: skip
 
 
-def _is_ended_by_assumed_value(program: Program, gone: Place) -> bool:
+def _is_ended_by_assumed_value(program: Program, gone: Gone) -> bool:
     """Return whether a run made the call that had failed, and ended later only because
     a library refused numbers that were assumed: no edit changes that.
     """
@@ -181,12 +196,15 @@ def write_fix(program: Program, fix: Fix, texts: Overlay) -> dict[str, str] | No
     return changed
 
 
-def list_error_types(program: Program) -> tuple[tuple[Place, str], ...]:
-    """Return the places of failed calls, each with the type of its first error."""
-    types: dict[Place, str] = {}
+def list_refusals(program: Program) -> tuple[tuple[Place, str], ...]:
+    """Return the places of failed calls, each with the type and the words of its first
+    error, but for the numbers.
+    """
+    refusals: dict[Place, str] = {}
     for failure in program.failures:
-        types.setdefault(get_place(program, failure), failure.error)
-    return tuple(types.items())
+        refusal = get_refusal(failure.error, failure.torch_message)
+        refusals.setdefault(get_place(program, failure), refusal)
+    return tuple(refusals.items())
 
 
 def list_operands(program: Program) -> Operands:
@@ -271,7 +289,7 @@ class Trying:
     `allowed` is how many seconds a child has.
     """
 
-    def __init__(self, run: Callable[[Place | None], Program]) -> None:
+    def __init__(self, run: Callable[[Gone | None], Program]) -> None:
         self.run = run
         self.allowed = 30.0
         self.runs = 0  # in this process
@@ -284,10 +302,8 @@ class Trying:
         from shapewright.runtime.processes.forks import Children
 
         self.stack.enter_context(limit_to_one_thread())
-        self.children: Children[tuple[Overlay, Place], Tried] = (
-            self.stack.enter_context(
-                Children(self.tried, self.allowed, count_processors())
-            )
+        self.children: Children[tuple[Overlay, Gone], Tried] = self.stack.enter_context(
+            Children(self.tried, self.allowed, count_processors())
         )
         return self
 
@@ -299,7 +315,7 @@ class Trying:
     ) -> None:
         self.stack.close()
 
-    def changed(self, texts: Overlay, gone: Place | None) -> Program:
+    def changed(self, texts: Overlay, gone: Gone | None) -> Program:
         """Run the program with changed texts in this process."""
         from shapewright.inputs import python_files
         from shapewright.runtime.files.program_files import keep_files
@@ -321,7 +337,7 @@ class Trying:
             return None
 
     def attempt(
-        self, many: Sequence[Overlay], gone: Sequence[Place], apart: bool
+        self, many: Sequence[Overlay], gone: Sequence[Gone], apart: bool
     ) -> list[Tried]:
         """Run the program with each of many changes, and return a summary of each
         run.
@@ -340,7 +356,7 @@ class Trying:
         self.children.late += fresh.late
         return runs
 
-    def tried(self, request: tuple[Overlay, Place]) -> Tried:
+    def tried(self, request: tuple[Overlay, Gone]) -> Tried:
         """Return the outcome of a single run."""
 
         texts, gone = request

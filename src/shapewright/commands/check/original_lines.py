@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,6 @@ from difflib import SequenceMatcher
 
 from shapewright.analysis.program_run import Program
 from shapewright.commands.check.fixes import (
-    Overlay,
     Place,
     Tried,
     list_failures,
@@ -22,30 +20,21 @@ LINE = re.compile(r"(?<=\bline )\d+\b")
 """The number of a line in a message."""
 
 
-def move_tried(program: Program, texts: Overlay, tried: Tried) -> Tried:
-    """Return the outcome of a trial with its places at the lines of the program that
-    was edited: what an inserted statement has moved down is no other failure.
+def move_tried(fix: Fix, tried: Tried) -> Tried:
+    """Return the outcome of a run with a fix, its places at the lines of the program
+    that was edited: what an inserted statement has moved down is no other failure.
     """
-    lines: dict[str, dict[int, int]] = {}
-    for file in {place[0] for place in (*tried.failures, *tried.warnings)}:
-        old, new = program.text(file), texts.get(os.path.abspath(file))
-        rows = new.split("\n") if new is not None else []
-        if old is not None and new is not None and len(rows) != len(old.lines):
-            lines[file] = _match_lines(rows, old.lines)
 
     def move(place: Place) -> Place:
-        known = lines.get(place[0])
-        return place if known is None else (place[0], known.get(place[1], 0), place[2])
+        return (place[0], fix.find_old_line(place[0], place[1]), place[2])
 
-    if not lines:
-        return tried
     return replace(
         tried,
         failures=tuple(map(move, tried.failures)),
         warnings=tuple(map(move, tried.warnings)),
         notes=tuple(map(move, tried.notes)),
         operands=tuple((move(place), shapes) for place, shapes in tried.operands),
-        types=tuple((move(place), error) for place, error in tried.types),
+        refusals=tuple((move(place), words) for place, words in tried.refusals),
     )
 
 

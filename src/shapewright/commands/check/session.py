@@ -297,7 +297,7 @@ class Session(FixTrials):
         waiting = [reported for reported in self.told if reported.is_to_repeat]
         while waiting and self.attempt is not None:
             firsts = [reported.mends[0] for reported in waiting]
-            gone = [self.ending(reported) for reported in waiting]
+            gone = [self.ending(r, r.mends[0].option) for r in waiting]
             runs = self.attempt([mend.texts for mend in firsts], gone, True)
             again = []
             for reported, mend, run in zip(waiting, firsts, runs, strict=True):

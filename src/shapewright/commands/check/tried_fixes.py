@@ -18,11 +18,13 @@ from shapewright.commands.check.fixes import (
     Overlay,
     Place,
     Tried,
+    count_layers,
     get_finding_place,
     get_place,
     is_at,
-    list_error_types,
+    list_failures,
     list_operands,
+    list_refusals,
 )
 from shapewright.findings.codes import (
     CHANNEL_MISMATCH,
@@ -92,7 +94,7 @@ def is_enough(
         mend.option.kind in DECIDED and turn > 0
     )  # what is warned of then was behind the error
     is_worse = _count_warnings(tried) > shared and not is_decided
-    if is_of_order(mend.option, code) and tried.complete and turn > 0:
+    if _is_of_order(mend.option, code) and tried.complete and turn > 0:
         return True  # a number that fits as well is dropped for it
     if not _is_clean(mend, before) or is_worse:
         return False
@@ -139,48 +141,60 @@ def _is_parameter_size(failure: Failure) -> bool:
     return any(repair.kind == "size" and repair.parameter for repair in failure.repairs)
 
 
+UNCOUNTED = frozenset({"left-out", "definition", "value"})
+"""Kinds of fixes with which fewer layers may run."""
+
+
 def is_helpful(
+    option: FixOption,
     tried: Tried,
     gone: Place,
-    before: tuple[Place, ...],
+    code: str,
     run: Program,
     crowded: Crowded = (),
-    layers: int = 0,
-    uncovers: bool = False,
-    is_explained: bool = False,
 ) -> bool:
-    """Return whether the error is gone, no other error has taken its place, and as many
-    layers run.
+    """Return whether a fix of the error `code` at `gone` removes it, no other error has
+    taken its place, and as many layers run.
 
-    A fix that `uncovers` may bring another error to light if it mends more than that;
-    behind one that follows from an explained cause, another call of the line may fail.
+    A fix of an order may bring another error to light if it mends more than that;
+    behind one that follows from an explained cause, another call of the line may fail,
+    and behind one of the elements the same call for another reason.
     """
+    before = list_failures(run)
     left = [place for place in before if not is_at(place, gone, crowded)]
-    is_explained = is_explained and gone not in tried.failures
+    is_explained = option.kind == "cause" and gone not in tried.failures
     if not is_explained and any(is_at(at, gone, crowded) for at in tried.failures):
-        if not _has_other_error(tried, gone, run):
+        if not _has_other_error(tried, gone, run, option.kind in OF_ELEMENTS):
             return False
         left = list(before)
     new = [place for place in tried.failures if place not in left]
-    if tried.layers < layers:
+    if tried.layers < count_layers(run) and option.kind not in UNCOUNTED:
         return False  # what leaves a layer out is no fix
     if _is_of_earlier_error(tried, gone, run):
         return False
     if run.trace.complete:
-        mends_more = uncovers and len({*tried.failures}) < len({*before})
-        return tried.complete and (not new or mends_more)
+        mends_more = len({*tried.failures}) < len({*before})
+        uncovers = mends_more and _is_of_order(option, code)
+        return tried.complete and (not new or uncovers)
     ends_alike = bool(left) and before[-1] in left and before[-1] in tried.failures
     if (tried.ops >= len(run.trace.ops) or ends_alike) and not new and left:
         return True  # it comes as far, to the error that ended the run before
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
-def _has_other_error(tried: Tried, gone: Place, run: Program) -> bool:
+def _has_other_error(
+    tried: Tried, gone: Place, run: Program, is_of_elements: bool
+) -> bool:
     """Return whether the call that was given something that is no tensor, which is a
-    `TypeError`, gets a tensor now, and fails by what that holds.
+    `TypeError`, gets a tensor now, and fails by what that holds; of a fix of its
+    elements, whether torch refuses it by other words.
     """
-    before, after = dict(list_error_types(run)).get(gone), dict(tried.types).get(gone)
-    return before == "TypeError" and after not in (None, "TypeError")
+    before = dict(list_refusals(run)).get(gone, "")
+    after = dict(tried.refusals).get(gone, "")
+    if not before or not after:
+        return False
+    of_type = before.startswith("TypeError") and not after.startswith("TypeError")
+    return of_type or (is_of_elements and before != after)
 
 
 def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:
@@ -207,7 +221,7 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
         alone = [mend for mend in mends if mend.option.kind == kind]
         if alone:
             return alone
-    if any(is_of_order(mend.option, code) for mend in mends):
+    if any(_is_of_order(mend.option, code) for mend in mends):
         mends = [mend for mend in mends if mend.option.kind not in SIZED]
     if any(mend.option.kind == "any-batch" for mend in mends):
         mends = [mend for mend in mends if mend.option.kind != "last-batch"]
@@ -325,7 +339,7 @@ transpose that mixes maps and anchors, one column of an action for all, the
 flag with which a model was saved."""
 
 
-def is_of_order(option: FixOption, code: str) -> bool:
+def _is_of_order(option: FixOption, code: str) -> bool:
     """Return whether a fix puts the dims into the order that a layer's size asks for:
     what fails behind it then was never reached in that order.
     """
@@ -375,7 +389,7 @@ def rank_repair(
     """
     tried = mend.moved
     new = [place for place in tried.failures if place not in before]
-    new = [] if is_of_order(mend.option, code) else new
+    new = [] if _is_of_order(mend.option, code) else new
     differs = wanted is not None and _has_other_output(mend, wanted)
     return (
         not tried.complete,

@@ -102,7 +102,11 @@ def _try_edits(
     runs = trials.attempt(
         [texts for _, texts in known], [("", 0, "")] * len(known), False
     )
-    failed = len(list_failures(trials.program))
+    failures = list_failures(trials.program)
+    most = len(failures)
+    line = (finding.span.file, finding.span.line) if finding.span else None
+    if any(place[:2] == line for place in failures):  # its line is to fail no more
+        before, most = before + Counter([finding.code]), most - 1
     complete = trials.program.trace.complete
     loses = any(run.samples is False for run in runs) and (
         HazardContext(trials.program).keeps_samples is True
@@ -112,7 +116,7 @@ def _try_edits(
         for (fix, _), run in zip(known, runs, strict=True)
         if run.complete >= complete
         and (run.ops or not complete)
-        and len(run.failures) <= failed
+        and len(run.failures) <= most
         and not (loses and run.samples is False)
         and _has_gone(finding.code, run, before, trials.ignored)
     ]

@@ -57,7 +57,13 @@ from shapewright.engine.layers.nested_tensors import has_nested
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.values.reads import answer_representative, format_tensor
 from shapewright.findings.codes import INNER_DIM_MISMATCH, NORMALIZED_SHAPE
-from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
+from shapewright.operators.failed_calls import (
+    OF_HISTORY,
+    Failure,
+    Repair,
+    Unmet,
+    get_refusal,
+)
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
 from shapewright.program.source_text import SourceText
@@ -235,10 +241,7 @@ def _substitute_result(
     handled = engine.going_on.heeds and _is_handled(error, frame, engine.sites)
     if handled or len(failures) >= engine.going_on.most:
         raise error
-    if (
-        engine.going_on.gone is not None
-        and _find_user_line(frame, engine.sites) == engine.going_on.gone
-    ):
+    if _is_end(engine, error, frame):
         raise error
     tensors = nests.collect_tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
@@ -311,6 +314,15 @@ def _substitute_result(
         raise error
     engine.raised(None)
     return join_graph(engine, out, tensors) if engine.graph else out
+
+
+def _is_end(engine: Engine, error: Exception, frame: FrameType) -> bool:
+    """Return whether a failure is the one at which the run is to end."""
+    gone, refusal = engine.going_on.gone, engine.going_on.refusal
+    if gone is None or _find_user_line(frame, engine.sites) != gone:
+        return False
+    message = _name_real_types(engine, str(error))
+    return not refusal or get_refusal(type(error).__name__, message) == refusal
 
 
 def _name_real_types(engine: Engine, message: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -123,7 +123,7 @@ def is_refused_after(
         "permute"
     )  # with a dim that nothing behind takes
     left = tried.failing if of_order else tried.of_rank
-    if failed.followers & {_get_old_line(fix, place) for place in left}:
+    if failed.followers & {(f, fix.find_old_line(f, n)) for f, n in left}:
         return True
     return _has_worse_losses(before, tried, fix)
 
@@ -139,8 +139,9 @@ def _has_other_samples(before: Shape, after: Shape) -> bool:
 
 def _has_other_items(before: RunOutline, after: RunOutline, fix: Fix) -> bool:
     """Return whether a data set has another number of items than in the failing run."""
-    for place, items in before.items.items():
-        now = after.items.get(_get_new_line(fix, place), frozenset())
+    for (file, line), items in before.items.items():
+        place = (file, fix.find_new_line(file, line))
+        now = after.items.get(place, frozenset())
         if now and not items <= now:
             return True
     return False
@@ -168,8 +169,8 @@ def _has_changed_bystanders(failed: FailedRun, tried: RunOutline, fix: Fix) -> b
     for calls in failed.bystanders:
         if counts_all and str(calls[2]).endswith("bincount"):
             continue  # it counts the classes that are missing too
-        line = _get_new_line(fix, calls[:2])
-        now = tried.results.get((*line, calls[2]), ())
+        file, line, name = calls
+        now = tried.results.get((file, fix.find_new_line(file, line), name), ())
         before = failed.outline.results[calls]
         if any(old != new for old, new in zip(before, now, strict=False)):
             return True
@@ -184,41 +185,13 @@ def _has_worse_losses(before: RunOutline, after: RunOutline, fix: Fix) -> bool:
     was_of_data = {loss.calls for loss in known if loss.of_data}
     was_broadcast = {loss.calls for loss in known if loss.broadcasts}
     for loss in after.losses:
-        calls = (*_get_old_line(fix, loss.calls), loss.calls[2])
+        file, line, name = loss.calls
+        calls = (file, fix.find_old_line(file, line), name)
         if loss.broadcasts and calls not in was_broadcast:
             return True
         if loss.of_data and calls not in was_of_data:
             return True
     return False
-
-
-# -- lines that a fix moves ------------------------------------------------------------
-
-
-def _get_new_line(fix: Fix, place: Sequence[object]) -> tuple[str, int]:
-    """Return where a line of the program stands after a fix."""
-    file, line = str(place[0]), int(str(place[1]))
-    return file, line + _count_added(fix, file, line)
-
-
-def _get_old_line(fix: Fix, place: Sequence[object]) -> tuple[str, int]:
-    """Return where a line of the fixed program stood before."""
-    file, line = str(place[0]), int(str(place[1]))
-    for added in range(_count_added(fix, file, line), -1, -1):
-        if _count_added(fix, file, line - added) == added:
-            return file, line - added
-    return file, line
-
-
-def _count_added(fix: Fix, file: str, line: int) -> int:
-    """Return how many lines a fix adds in front of a line."""
-    return sum(
-        edit.text.count("\n") - (edit.span.end_line - edit.span.line)
-        for edit in fix.edits
-        if edit.span.file == file
-        and (edit.span.end_line < line or edit.text.endswith("\n"))
-        and edit.span.line <= line
-    )
 
 
 # -- outlines --------------------------------------------------------------------------
