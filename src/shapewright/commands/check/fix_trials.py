@@ -246,7 +246,8 @@ class FixTrials:
         for reported in earlier:
             for mend in reported.mends[:1]:
                 with_fix = dict(mend.moved.operands).get(last.place, shapes)
-                if with_fix != shapes and mend.option.kind not in GUESSED:
+                is_changed = bool(with_fix and shapes and with_fix[0] != shapes[0])
+                if is_changed and mend.option.kind not in GUESSED:
                     return True
         if last.finding.span not in dependent:
             return False

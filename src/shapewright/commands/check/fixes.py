@@ -60,8 +60,9 @@ class Refused(NamedTuple):
 
 Gone = Place | Refused
 """The failure at which the run with a fix of it may end."""
-Operands = tuple[tuple[Place, tuple[tuple[int, ...], ...]], ...]
-"""Failed calls, each with the shapes that it is given."""
+Shapes = tuple[tuple[int, ...], ...]
+Operands = tuple[tuple[Place, tuple[Shapes, Shapes]], ...]
+"""Failed calls, each with the shapes that it is given and those of its parameters."""
 
 LOAD = STATE_DICT_MISMATCH
 
@@ -209,13 +210,20 @@ def list_refusals(program: Program) -> tuple[tuple[Place, str], ...]:
 
 def list_operands(program: Program) -> Operands:
     """Return the places of failed calls in order, each with the shapes that its first
-    call is given, but for the batch.
+    call is given, but for the batch, and those of the parameters.
     """
-    operands: dict[Place, tuple[tuple[int, ...], ...]] = {}
+    operands: dict[Place, tuple[Shapes, Shapes]] = {}
     for failure in program.failures:
         inputs = program.trace.ops[failure.op].inputs
-        shapes = tuple((fact.ndim, *fact.shape[1:]) for fact in inputs)
-        operands.setdefault(get_place(program, failure), shapes)
+        shapes, own = (
+            tuple(
+                (fact.ndim, *fact.shape[1:])
+                for fact in inputs
+                if (fact.tensor in program.states) == is_own
+            )
+            for is_own in (False, True)
+        )
+        operands.setdefault(get_place(program, failure), (shapes, own))
     return tuple(operands.items())
 
 
