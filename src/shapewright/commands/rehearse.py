@@ -21,7 +21,7 @@ from shapewright.commands.check import (
     find_folder,
     get_place,
     get_target_folder,
-    list_failures,
+    is_refused_again,
 )
 from shapewright.commands.rehearsed_memory import (
     add_memory,
@@ -215,7 +215,7 @@ def _check_run(
         later = rehearsed.later if rehearsed is not None else None
         if gone and program and _is_late(program, gone, later):
             soon = once(script.rehearsal(hurried=True, whole=whole), gone)
-            if any(place[:2] == gone[:2] for place in list_failures(soon)):
+            if is_refused_again(soon, gone):
                 return soon
         return once(script.rehearsal(whole=whole), gone)
 

@@ -149,14 +149,15 @@ NUMBERS = re.compile(r"\[[\d, ]*\]|\([\d, ]*\)|\d+")
 """Sizes and lists of sizes in a message of torch."""
 
 
-def get_refusal(error: str, message: str) -> str:
-    """Return an error's type and torch's message without its numbers: what is the same
-    for a call that is refused again, of other sizes.
+def get_refusal(error: str, message: str, needed: Unmet | None) -> str:
+    """Return an error's type, torch's message without its numbers, and the code of what
+    was needed: what is the same for a call that is refused again, of other sizes.
 
-    >>> get_refusal("IndexError", "Target 4 is out of bounds.")
-    'IndexError: Target # is out of bounds.'
+    >>> get_refusal("IndexError", "Target 4 is out of bounds.", None)
+    'IndexError: Target # is out of bounds. '
     """
-    return f"{error}: {NUMBERS.sub('#', message)}"
+    words = NUMBERS.sub("#", message)
+    return f"{error}: {words} {needed.code if needed is not None else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from shapewright.analysis.autograd_errors.inference_tensors import (
 from shapewright.analysis.autograd_errors.lost_graphs import find_cut, find_freezing
 from shapewright.analysis.autograd_errors.names import (
     find_carried_names,
+    find_kept_attribute,
     find_name,
     find_name_of,
     find_uncalled_reset,
@@ -191,17 +192,19 @@ def _describe_freed(
     name = find_name(history, edge)
     if name.startswith("`self."):
         carried = list_quoted(name)
+    kept = find_kept_attribute(history, edge.maker, failing) if again else None
+    if kept is not None:
+        carried = (kept[2],)
     name = f"`{carried[0]}`" if carried else name
     maker_place = _make_place(edge.maker, f"{name} is made by `{edge.maker.name}`")
     user = find_later_user(history, edge, graph, first)
     used = _make_place(user, f"{name} is used again here")
     freed = _make_place(first, "its graph is freed here")
     kind = "two-losses"
-    if again and is_before_loop(history, edge.maker, failing):
+    if kept is not None or (again and is_before_loop(history, edge.maker, failing)):
         kind = "before-loop"
-        explanation = (
-            f"{name} is computed once, before the loop, and its graph is freed by the"
-        )
+        once = "by the constructor" if kept is not None else "before the loop"
+        explanation = f"{name} is computed once, {once}, and its graph is freed by the"
         explanation += f" first {_quote(program, first)}"
     elif again or (edge.maker.index < first.index < edge.user.index and carried):
         kind = "carried" if again else "two-losses"

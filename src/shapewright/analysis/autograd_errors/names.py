@@ -171,6 +171,24 @@ def find_once_computed(
     return None
 
 
+def find_kept_attribute(
+    history: History, maker: Op, user: Op
+) -> tuple[SourceText, ast.stmt, str] | None:
+    """Return the statement of a constructor that kept what a call made, and the name of
+    the attribute, where the constructor does not run when another call does.
+    """
+    running = {(frame.function, frame.span.file) for frame in user.frames}
+    for frame in reversed(maker.frames):
+        is_running = (frame.function, frame.span.file) in running
+        if is_running or frame.function.rpartition(".")[2] != "__init__":
+            continue
+        where = history.find_text(frame.span)
+        names = list(_iter_targets(where[1])) if where is not None else []
+        if where is not None and len(names) == 1 and names[0].startswith("self."):
+            return *where, names[0]
+    return None
+
+
 def _is_inside(text: SourceText, node: ast.AST, outer: ast.AST) -> bool:
     """Return whether a node stands within another one."""
     return node is outer or any(parent is outer for parent in text.outwards(node))

@@ -248,6 +248,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("padded", 0.9, padded)
     weights = dtype_edits.suggest_cast_of_weights(program, failure)
     yield from iter_options("dtype", 0.9, weights)
+    together = dtype_edits.suggest_casts_together(program, failure)
+    yield from iter_options("dtype", 0.97, together)
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
     floating = dtype_edits.suggest_floating_entries(program, failure)
     yield from iter_options("dtype", 0.9, floating)

@@ -62,10 +62,11 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from data_sets
         if data_sets:
             return
-        names = [name for name, _ in text.functions() if "collate" in name.lower()]
+        names = list(_iter_given_functions(text))
+        names += [name for name, _ in text.functions() if "collate" in name.lower()]
         unread = [] if names else list(_iter_unread_batchers(text))
         for node in loaders:
-            for name in names or unread:
+            for name in dict.fromkeys(names or unread):
                 yield with_keyword(text, node, f"collate_fn={name}")
         if of_items:
             windows = list(suggest_whole_windows(text))
@@ -82,6 +83,15 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             if _has_single_items(node):
                 yield with_keyword(text, node, "collate_fn=lambda batch: batch[0]")
         return
+
+
+def _iter_given_functions(text: SourceText) -> Iterator[str]:
+    """Yield the functions that other loaders of a file are given."""
+    for node in text.nodes:
+        if isinstance(node, ast.Call) and get_called_name(node) == "DataLoader":
+            for word in node.keywords:
+                if word.arg == "collate_fn" and isinstance(word.value, ast.Name):
+                    yield word.value.id
 
 
 def _iter_unread_batchers(text: SourceText) -> Iterator[str]:

@@ -9,12 +9,14 @@ from shapewright.analysis.fixes.created_tensors import MAKERS
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import (
     append_method,
+    iter_handed_arguments,
     with_method_where_made,
 )
 from shapewright.analysis.fixes.scope_tensors import list_scope_facts
 from shapewright.analysis.fixes.statements import wrap_in_condition
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.array_dtypes import find_item_value
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import DTYPE_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -305,6 +307,63 @@ def fix_shared_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
         text_and_node = program.node(program.trace.ops[at].span)
         if text_and_node is not None and isinstance(text_and_node[1], ast.expr):
             yield append_method(text_and_node[0], text_and_node[1], ".long()")
+
+
+def suggest_casts_together(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `return user.long(), item.long()` in a data set, whose values several
+    calls refuse for the same dtype, else a cast of each where it is passed in or read.
+    """
+    wanted = _find_casts(failure)
+    levels: list[dict[Span, Fix]] = [{}, {}, {}]
+    seen: set[Span | None] = set()
+    for other in program.failures if wanted else ():
+        span = program.trace.ops[other.op].span
+        if span in seen or len(seen) == MOST_CALLS or _find_casts(other) != wanted:
+            continue
+        seen.add(span)
+        for repair in other.repairs:
+            if repair.kind == "dtype" and not repair.parameter:
+                for level, fix in _iter_levels(program, other, repair):
+                    levels[level].setdefault(fix.edits[0].span, fix)
+    for known in levels:
+        shown = list(dict.fromkeys(fix.message for fix in known.values()))
+        if len(shown) > 1:
+            edits = tuple(fix.edits[0] for fix in known.values())
+            yield Fix("fits", " and ".join(shown), edits)
+
+
+def _iter_levels(
+    program: Program, failure: Failure, repair: Repair
+) -> Iterator[tuple[int, Fix]]:
+    """Yield the casts of an operand in the item of a data set, where it is passed in
+    by a loop, and at the call: 0, 1 and 2.
+    """
+    op, method = program.trace.ops[failure.op], f".{CASTS[str(repair.new)]}()"
+    place = program.node(op.span)
+    expressions = find_tensor_expressions(program, op)
+    read = expressions[repair.tensor] if repair.tensor < len(expressions) else None
+    if place is not None and read is not None:
+        yield 2, append_method(place[0], read[0], method)
+    handed = list(iter_handed_arguments(program, op, op.inputs[repair.tensor]))
+    for text, node in handed[-1:]:
+        yield 1, append_method(text, node, method)
+        loop = text.around(node, ast.For)
+        if isinstance(loop, ast.For) and isinstance(node, ast.Name):
+            value = find_item_value(text, loop, node.id)
+            if isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
+                yield 0, append_method(text, value, method)
+
+
+def _find_casts(failure: Failure) -> frozenset[str]:
+    """Return the dtypes that a call refused for its dtypes asks for."""
+    if failure.unmet is not None and "dtype" not in failure.unmet.code:
+        return frozenset()
+    news = (r.new for r in failure.repairs if r.kind == "dtype" and not r.parameter)
+    return frozenset(str(new) for new in news if new in CASTS)
+
+
+MOST_CALLS = 8
+"""Calls whose operands are cast together."""
 
 
 def suggest_dtype_where_made(program: Program, failure: Failure) -> Iterator[Fix]:

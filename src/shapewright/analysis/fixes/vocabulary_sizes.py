@@ -19,6 +19,7 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
+    get_dotted_name,
     get_last_name,
     iter_assignments,
     iter_own_nodes,
@@ -56,7 +57,26 @@ def suggest_counted_vocabulary(program: Program, failure: Failure) -> Iterator[F
             for count in _iter_counts(text, node, largest):
                 shown = f"`{name}={count}`"
                 yield Fix("fits", shown, (Edit(text.span(node), count),))
+        yield from _suggest_other_length(text, failure, largest)
     yield from _suggest_late_setting(program, layer.path, unmet.needs)
+
+
+def _suggest_other_length(
+    text: SourceText, failure: Failure, largest: int
+) -> Iterator[Fix]:
+    """Suggest `len(tokenizer.index)` for `len(tokenizer.words)`: a longer dict of the
+    same object.
+    """
+    longer = [name for name, length in failure.lengths if length > largest]
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != "len":
+            continue
+        counted = node.args[0] if node.args else None
+        owner = get_dotted_name(counted).rpartition(".")[0] if counted else ""
+        for name in longer if owner else ():
+            if name.rpartition(".")[0] == owner and name != get_dotted_name(counted):
+                new = f"len({name})"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
 def describe_counted_vocabulary(program: Program, failure: Failure) -> Related | None:

@@ -17,7 +17,7 @@ from shapewright.commands.check.fixes import (
     Refused,
     Trying,
     get_place,
-    list_failures,
+    is_refused_again,
 )
 from shapewright.commands.check.session import Session
 from shapewright.commands.trace import (
@@ -41,7 +41,7 @@ __all__ = [
     "find_folder",
     "get_place",
     "get_target_folder",
-    "list_failures",
+    "is_refused_again",
     "plan_continuation",
 ]
 

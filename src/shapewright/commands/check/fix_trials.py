@@ -32,7 +32,7 @@ from shapewright.commands.check.new_findings import Reported
 from shapewright.commands.check.original_lines import move_tried
 from shapewright.commands.check.tried_fixes import (
     GROUNDS,
-    OF_ELEMENTS,
+    HEEDING,
     Mend,
     choose_meant,
     count_shared_warnings,
@@ -230,10 +230,11 @@ class FixTrials:
         several = reported.place[:2] in self.crowded or reported.is_of_objects
         if several:
             return NOWHERE
-        if option.kind not in OF_ELEMENTS:
-            return reported.place
         known = dict(list_refusals(reported.mended or self.program))
-        return Refused(*reported.place, known.get(reported.place, ""))
+        refused = known.get(reported.place)
+        if refused is None or option.kind not in HEEDING:
+            return reported.place
+        return Refused(*reported.place, refused[0])
 
     def is_deferred(
         self, program: Program, fresh: list[Reported], dependent: Collection[Span]

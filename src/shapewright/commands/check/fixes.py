@@ -60,6 +60,10 @@ class Refused(NamedTuple):
 
 Gone = Place | Refused
 """The failure at which the run with a fix of it may end."""
+Refusals = tuple[tuple[Place, tuple[str, int]], ...]
+"""Failed calls, each with the kind of its first error, and how often it ran well before
+that.
+"""
 Shapes = tuple[tuple[int, ...], ...]
 Operands = tuple[tuple[Place, tuple[Shapes, Shapes]], ...]
 """Failed calls, each with the shapes that it is given and those of its parameters."""
@@ -87,7 +91,7 @@ class Tried:
     layers: int = 0
     operands: Operands = ()
     outline: RunOutline = field(default_factory=RunOutline)
-    refusals: tuple[tuple[Place, str], ...] = ()
+    refusals: Refusals = ()
     noted: bool = False
     alone: bool = False
 
@@ -197,15 +201,31 @@ def write_fix(program: Program, fix: Fix, texts: Overlay) -> dict[str, str] | No
     return changed
 
 
-def list_refusals(program: Program) -> tuple[tuple[Place, str], ...]:
+def list_refusals(program: Program) -> Refusals:
     """Return the places of failed calls, each with the type and the words of its first
-    error, but for the numbers.
+    error, but for the numbers, and how often the call ran well before.
     """
-    refusals: dict[Place, str] = {}
+    refusals: dict[Place, tuple[str, int]] = {}
     for failure in program.failures:
-        refusal = get_refusal(failure.error, failure.torch_message)
-        refusals.setdefault(get_place(program, failure), refusal)
+        place = get_place(program, failure)
+        if place not in refusals:
+            span = program.trace.ops[failure.op].span
+            earlier = program.trace.ops[: failure.op]
+            message = failure.torch_message
+            refusal = get_refusal(failure.error, message, failure.unmet)
+            refusals[place] = refusal, sum(op.span == span for op in earlier)
     return tuple(refusals.items())
+
+
+def is_refused_again(program: Program, gone: Gone) -> bool:
+    """Return whether a run with a fix fails where the one before did, in the same way
+    if that matters.
+    """
+    if isinstance(gone, Refused) and gone.refusal:
+        known = dict(list_refusals(program)).get(gone[:3])
+        if known is not None and known[0] != gone.refusal:
+            return False
+    return any(place[:2] == gone[:2] for place in list_failures(program))
 
 
 def list_operands(program: Program) -> Operands:

@@ -42,6 +42,8 @@ OF_ELEMENTS = frozenset({"any-batch", "dtype", "missing-items", "numpy", "storag
 """Kinds of fixes that change no shape, leave out items that are none, or make as many
 rows as a batch has.
 """
+HEEDING = DECIDED | OF_ELEMENTS
+"""Kinds of fixes behind which the same call may fail for another reason."""
 EXPLAINED = frozenset({"cause", "value"})
 """Kinds of fixes that follow from the explained cause of an error."""
 Crowded = Collection[tuple[str, int]]
@@ -164,7 +166,7 @@ def is_helpful(
     left = [place for place in before if not is_at(place, gone, crowded)]
     is_explained = option.kind == "cause" and gone not in tried.failures
     if not is_explained and any(is_at(at, gone, crowded) for at in tried.failures):
-        if not _has_other_error(tried, gone, run, option.kind in OF_ELEMENTS):
+        if not _has_other_error(tried, gone, run, option.kind):
             return False
         left = list(before)
     new = [place for place in tried.failures if place not in left]
@@ -182,19 +184,20 @@ def is_helpful(
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
 
 
-def _has_other_error(
-    tried: Tried, gone: Place, run: Program, is_of_elements: bool
-) -> bool:
+def _has_other_error(tried: Tried, gone: Place, run: Program, kind: str) -> bool:
     """Return whether the call that was given something that is no tensor, which is a
     `TypeError`, gets a tensor now, and fails by what that holds; of a fix of its
-    elements, whether torch refuses it by other words.
+    elements, whether torch refuses it by other words; of another fix that follows from
+    the call, whether it does so for its values, or later.
     """
-    before = dict(list_refusals(run)).get(gone, "")
-    after = dict(tried.refusals).get(gone, "")
-    if not before or not after:
+    before, after = dict(list_refusals(run)).get(gone), dict(tried.refusals).get(gone)
+    if before is None or after is None:
         return False
-    of_type = before.startswith("TypeError") and not after.startswith("TypeError")
-    return of_type or (is_of_elements and before != after)
+    if before[0].startswith("TypeError") and not after[0].startswith("TypeError"):
+        return True
+    is_other = before[0] != after[0] and kind in HEEDING
+    is_of_values = after[0].startswith("IndexError") or after[1] > before[1]
+    return is_other and (kind in OF_ELEMENTS or is_of_values)
 
 
 def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:

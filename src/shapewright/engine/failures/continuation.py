@@ -241,8 +241,6 @@ def _substitute_result(
     handled = engine.going_on.heeds and _is_handled(error, frame, engine.sites)
     if handled or len(failures) >= engine.going_on.most:
         raise error
-    if _is_end(engine, error, frame):
-        raise error
     tensors = nests.collect_tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
     arguments = convert_for_record(engine, args, kwargs)
@@ -251,6 +249,8 @@ def _substitute_result(
     of_history = any(words in str(error) for words in OF_HISTORY)
     if rule is not None and not of_history:
         needed = unmet(rule, *convert_for_needs(engine, args, kwargs))
+    if _is_end(engine, error, frame, needed):
+        raise error
     search = find_repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
     of_hook = first == "backward" and len(args) < 2 and kwargs.get("gradient") is None
     if of_history or of_hook or first in WITHOUT_REPAIRS:
@@ -316,13 +316,15 @@ def _substitute_result(
     return join_graph(engine, out, tensors) if engine.graph else out
 
 
-def _is_end(engine: Engine, error: Exception, frame: FrameType) -> bool:
+def _is_end(
+    engine: Engine, error: Exception, frame: FrameType, needed: Unmet | None
+) -> bool:
     """Return whether a failure is the one at which the run is to end."""
     gone, refusal = engine.going_on.gone, engine.going_on.refusal
     if gone is None or _find_user_line(frame, engine.sites) != gone:
         return False
     message = _name_real_types(engine, str(error))
-    return not refusal or get_refusal(type(error).__name__, message) == refusal
+    return not refusal or get_refusal(type(error).__name__, message, needed) == refusal
 
 
 def _name_real_types(engine: Engine, message: str) -> str:

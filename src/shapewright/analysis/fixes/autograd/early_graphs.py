@@ -11,7 +11,11 @@ from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors import Cause
 from shapewright.analysis.autograd_errors.history import Edge, History
-from shapewright.analysis.autograd_errors.names import find_name, find_once_computed
+from shapewright.analysis.autograd_errors.names import (
+    find_kept_attribute,
+    find_name,
+    find_once_computed,
+)
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import (
     cut_lines,
@@ -81,7 +85,17 @@ def suggest_detached_attribute(history: History, cause: Cause) -> Iterator[Fix]:
         return
     name = find_name(history, edge).strip("`")
     stepped = collect_stepped(history, first, cause.failing)
-    if not name.startswith("self.") or stepped & collect_parameters(history, edge):
+    if stepped & collect_parameters(history, edge):
+        return
+    kept = find_kept_attribute(history, edge.maker, cause.failing)
+    if kept is not None and isinstance(kept[1], ast.Assign):
+        value = kept[1].value
+        value = value.value if isinstance(value, ast.DictComp) else value
+        value = value.elt if isinstance(value, ast.ListComp) else value
+        if isinstance(value, ast.Call):
+            yield append_method(kept[0], value, ".detach()")
+            return
+    if not name.startswith("self."):
         return
     for text in history.program.own_texts():
         for function in text.nodes:
