@@ -95,6 +95,7 @@ from shapewright.analysis.refused_calls.sampler_indices import (
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
 from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
 from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
+from shapewright.analysis.refused_calls.several_losses import find_several_losses
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
@@ -165,6 +166,7 @@ SOLE: tuple[FindCause, ...] = (
     find_unapplied_layer,
     find_refused_array,
     find_number_loss,
+    find_several_losses,
     find_refused_metric,
     find_fitted_step,
     find_scaled_target,
