@@ -132,6 +132,7 @@ from shapewright.analysis.fixes.swapped_padding import suggest_all_pads
 from shapewright.analysis.fixes.target_edits import (
     suggest_flat_target,
     suggest_float_column,
+    suggest_indexed_target,
     suggest_made_columns,
     suggest_rows_of_target,
     suggest_shifted_target,
@@ -261,6 +262,10 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options(
         "turned", 1.4, numbers_and_names.suggest_orders(program, failure, True)
     )
+    of_maker = order_edits.suggest_order_where_made(program, failure)
+    yield from iter_options("order", 1.48, of_maker)
+    in_loop = order_edits.suggest_order_in_loop(program, failure)
+    yield from iter_options("order", 1.49, in_loop)
     yield from iter_options("order", 1.5, ordered)
     yield from iter_options(
         "turned", 1.6, numbers_and_names.suggest_orders(program, failure, False)
@@ -356,6 +361,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("filled", 0.75, filled)
     yield from iter_options("gathered", 0.7, suggest_index_for_all(program, failure))
     yield from iter_options("labels", 0.95, suggest_labels_from_0(program, failure))
+    yield from iter_options("labels", 0.6, suggest_indexed_target(program, failure))
     yield from iter_options("drawn", 0.97, suggest_drawn_classes(program, failure))
     yield from iter_options("drawn", 1.9, suggest_drawn_rows(program, failure))
     yield from iter_options("classes", 4.1, suggest_more_classes(program, failure))

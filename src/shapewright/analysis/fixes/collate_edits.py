@@ -65,9 +65,12 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
         names = list(_iter_given_functions(text))
         names += [name for name, _ in text.functions() if "collate" in name.lower()]
         unread = [] if names else list(_iter_unread_batchers(text))
-        for node in loaders:
-            for name in dict.fromkeys(names or unread):
-                yield with_keyword(text, node, f"collate_fn={name}")
+        for name in dict.fromkeys(names or unread):
+            fixes = [with_keyword(text, n, f"collate_fn={name}") for n in loaders]
+            if len(fixes) > 1:
+                edits = tuple(edit for fix in fixes for edit in fix.edits)
+                yield replace(fixes[0], edits=edits)
+            yield from fixes
         if of_items:
             windows = list(suggest_whole_windows(text))
             yield from windows

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from shapewright.analysis.fixes.map_products import suggest_product_of_positions
 from shapewright.analysis.fixes.operands import append_method, with_method
+from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
@@ -27,9 +28,13 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import is_installed
-from shapewright.program.syntax_nodes import FUNCTIONS
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_last_name,
+)
 from shapewright.record.ops import Fact, Op
 
 TURNING = operators_with("transposes_dims") | {"permute"}
@@ -38,6 +43,18 @@ TURNING = operators_with("transposes_dims") | {"permute"}
 def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     """Reorder the dims of an operand. With `sure`, yield only the likely orders,
     otherwise only the others.
+    """
+    op = program.trace.ops[failure.op]
+    for repair, method in _iter_orders(program, failure, sure):
+        yield from _drop_order(program, op.inputs[repair.tensor], repair.new)
+        yield from with_method(program, failure, repair.tensor, method)
+
+
+def _iter_orders(
+    program: Program, failure: Failure, sure: bool
+) -> Iterator[tuple[Repair, str]]:
+    """Yield the other orders of an operand's dims, each with the method that gives it:
+    the likely ones, or the others.
     """
     op = program.trace.ops[failure.op]
     layer = program.layer(op) is not None
@@ -58,11 +75,82 @@ def fix_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             order = repair.new
             moved = [at for at, dim in enumerate(order) if at != dim]
             if len(moved) == 2:
-                method = f".transpose({moved[0]}, {moved[1]})"
+                yield repair, f".transpose({moved[0]}, {moved[1]})"
             else:
-                method = f".permute({', '.join(map(str, order))})"
-            yield from _drop_order(program, op.inputs[repair.tensor], order)
-            yield from with_method(program, failure, repair.tensor, method)
+                yield repair, f".permute({', '.join(map(str, order))})"
+
+
+def suggest_order_where_made(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `return torch.from_numpy(windows).transpose(1, 2)` in the function that
+    makes the data of all data sets, whose samples the failing call is given.
+    """
+    for repair, method in _iter_orders(program, failure, sure=True):
+        fact = program.trace.ops[failure.op].inputs[repair.tensor]
+        makers = list(iter_first_makers(program, fact))
+        is_of_items = bool(makers) and makers[0].name.rpartition(".")[2] == "stack"
+        if not is_of_items or not _is_batch_kept(repair):
+            continue
+        for text in program.own_texts():
+            value = _find_returned_data(text)
+            if value is not None:
+                yield append_method(text, value, method)
+
+
+def _find_returned_data(text: SourceText) -> ast.expr | None:
+    """Return what a function of a file returns that makes the first tensor of each
+    `TensorDataset`.
+    """
+    firsts = [
+        node.args[0]
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and get_called_name(node) == "TensorDataset"
+        and node.args
+    ]
+    values = [
+        value
+        for first in firsts
+        for value in (find_defining(text, get_last_name(first)) or [first])
+    ]
+    names = [
+        get_called_name(value) if isinstance(value, ast.Call) else ""
+        for value in values
+    ]
+    is_alike = len(set(names)) == 1
+    for _, function in text.functions(names[0]) if is_alike else ():
+        last = function.body[-1]
+        if isinstance(last, ast.Return) and isinstance(last.value, ast.Call):
+            return last.value
+    return None
+
+
+def suggest_order_in_loop(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x = x.transpose(1, 2)` first in the loop over a loader, where the loop
+    reads its data elsewhere, too: an autoencoder's are also the target of its loss.
+    """
+    for fix in fix_order(program, failure, sure=True):
+        (edit,) = fix.edits if len(fix.edits) == 1 else (None,)
+        text = program.text(edit.span.file) if edit is not None else None
+        if edit is None or text is None or not edit.text.startswith("."):
+            continue
+        end = (edit.span.line, edit.span.column - 1)
+        names = (n for n in text.nodes if isinstance(n, ast.Name))
+        name = next((n for n in names if (n.end_lineno, n.end_col_offset) == end), None)
+        loop = text.around(name, ast.For) if name is not None else None
+        if name is None or not isinstance(loop, ast.For):
+            continue
+        is_target = any(
+            isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(loop.target)
+        )
+        reads = [
+            n
+            for statement in loop.body
+            for n in ast.walk(statement)
+            if isinstance(n, ast.Name) and n.id == name.id
+        ]
+        if is_target and len(reads) > 1:
+            new = f"{name.id} = {name.id}{edit.text}"
+            yield Fix("fits", f"`{new}`", (write_before(text, loop.body[0], new),))
 
 
 def _drop_order(program: Program, fact: Fact, order: Sequence[int]) -> Iterator[Fix]:

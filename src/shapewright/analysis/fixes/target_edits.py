@@ -159,6 +159,28 @@ def _is_column_beside_row(program: Program, failure: Failure) -> bool:
     return inputs[0].shape == (*inputs[1].shape, 1) and inputs[1].ndim == 1
 
 
+def suggest_indexed_target(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `labels[idx_train]` for `labels` beside `output[idx_train]`."""
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != TARGET_SHAPE or len(op.inputs) < 2:
+        return
+    maker = program.producers.get(op.inputs[0].tensor)
+    where = program.node(op.span)
+    scores, target = find_tensor_expressions(program, op)[:2]
+    if maker is None or maker.name != "[]" or where is None:
+        return
+    if scores is None or target is None:
+        return
+    whole, taken = maker.inputs[0].shape, scores[0]
+    is_of_all = whole[:1] == op.inputs[1].shape[:1] != op.inputs[0].shape[:1]
+    if is_of_all and isinstance(taken, ast.Subscript):
+        index = where[0].written(taken.slice)
+        written = where[0].written(target[0])
+        if isinstance(target[0], ast.Name | ast.Attribute) and ":" not in index:
+            edit = Edit(where[0].span(target[0]).end, f"[{index}]")
+            yield Fix("fits", f"`{written}[{index}]`", (edit,))
+
+
 def suggest_squeezed_items(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `return image, mask.squeeze(0)` in a data set whose masks have a dim of
     size 1 in front, which class indices do not have.

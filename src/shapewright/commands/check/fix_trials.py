@@ -148,7 +148,7 @@ class FixTrials:
         for turn, count in enumerate(at_once):
             some = known[start : start + min(count, self.room(), share - start)]
             limit = min(began + MOST_SECONDS, ALL_SECONDS)
-            while some and self.seconds < limit:
+            while some and (start < FIRST_OF_LONG or self.seconds < limit):
                 part, some = some[:TOGETHER], some[TOGETHER:]
                 start += len(part)
                 self.try_part(program, reported, part, before)

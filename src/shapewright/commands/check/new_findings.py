@@ -84,7 +84,9 @@ from shapewright.commands.check.fixes import (
     get_finding_place,
     get_place,
     is_at,
+    list_failures,
 )
+from shapewright.commands.check.original_lines import OriginalLines
 from shapewright.commands.check.tried_fixes import (
     Crowded,
     Mend,
@@ -123,6 +125,8 @@ class Reported:
     failed: FailedRun | None = None  # what is compared with the runs with a fix
     deferred: bool = False  # its fixes are tried with those of others
     mended: Program | None = None  # in which it was found, with the fixes of others
+    original: Place | None = None  # in the text as it is on disk
+    last: Place | None = None  # the failure that ended the run in which it was found
 
     @property
     def is_to_repeat(self) -> bool:
@@ -169,7 +173,8 @@ class Reported:
         best = self.mends[0].tried
         failures = (*best.failures, *self.mends[0].moved.failures)
         left = any(is_at(failure, place, crowded) for failure in failures)
-        return best.complete and not left
+        is_as_far = self.last is not None and self.last in failures
+        return (best.complete or is_as_far) and not left
 
 
 @dataclass(slots=True)
@@ -177,20 +182,34 @@ class NewFindings:
     """The findings of a run behind those that are known.
 
     `known` are those of earlier runs, `crowded` the lines with several calls that fail,
-    `is_mended` says that the program runs with the repair of an earlier error. `fresh`
-    grows while it is read: whether a finding follows from another depends on what
-    mended that one.
+    `where` tells lines of the original if the program runs with the repair of another
+    error. `fresh` grows while it is read: whether a finding follows from another one
+    depends on what mended that.
     """
 
     program: Program
     known: list[Reported]
     crowded: set[tuple[str, int]]
-    is_mended: bool
+    where: OriginalLines | None
     fresh: list[Reported] = field(default_factory=list)
 
     def iterate(self, alone: bool) -> Iterator[tuple[Reported, list[FixOption]]]:
         """Yield each with the edits to try; only the first where it is told `alone`."""
-        seen = {reported.place for reported in self.known if not reported.is_passed}
+        for reported, options in self.iterate_all(alone):
+            reported.original = self.find_original(reported.place)
+            if not self.program.trace.complete:
+                reported.last = next(reversed(list_failures(self.program)), None)
+            yield reported, options
+
+    def find_original(self, place: Place) -> Place:
+        """Return a place in the text as it is on disk, if it stands there."""
+        line = self.where.find_number(place[0], place[1]) if self.where else 0
+        return (place[0], line or place[1], place[2])
+
+    def iterate_all(self, alone: bool) -> Iterator[tuple[Reported, list[FixOption]]]:
+        """Yield the findings in their order: loads, refused calls, all else."""
+        known = (reported for reported in self.known if not reported.is_passed)
+        seen = {reported.original or reported.place for reported in known}
         yield from self.iterate_loads(seen)
         lines = set[tuple[str, int]]()
         yield from self.iterate_refused(seen, lines, alone)
@@ -198,7 +217,7 @@ class NewFindings:
         lines |= {get_place(self.program, failure)[:2] for failure in failures}
         for finding in self.program.trace.findings:
             place = get_finding_place(finding)
-            if place not in seen:
+            if self.find_original(place) not in seen:
                 is_left = place[:2] in lines
                 yield from self.iterate_other(finding, place, is_left, alone)
 
@@ -213,7 +232,8 @@ class NewFindings:
         )
         for span, misloaded in self.program.loads:
             place = (span.file, span.line, LOAD)
-            if place not in seen and misloaded.matched is None:
+            is_new = self.find_original(place) not in seen
+            if is_new and misloaded.matched is None:
                 load = explain_load(span, misloaded)
                 count = counts.pop((span, load.message), 0)
                 if not count:
@@ -253,10 +273,11 @@ class NewFindings:
             before = (*self.known, *self.fresh)
             follows = any(reported.removes(place, self.crowded) for reported in before)
             mine = _get_sizes(failures[0])
-            if self.is_mended and mine:
+            if self.where is not None and mine:
                 # The mend chose one of two sizes, and this call wants the other.
                 follows |= any(reported.numbers == mine for reported in before)
-            if place in seen or follows or (alone and self.fresh):
+            is_seen = self.find_original(place) in seen
+            if is_seen or follows or (alone and self.fresh):
                 continue
             reported, options = self.explain_refused(finding, failures[0], place, mine)
             same = reported.finding.message, reported.finding.span

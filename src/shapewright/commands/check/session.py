@@ -172,7 +172,9 @@ class Session(FixTrials):
         meant, and then the rest follows from it.
         """
         dependent = find_dependent_places(program)
-        run = NewFindings(program, self.told, self.crowded, program is not self.program)
+        is_mended = program is not self.program
+        where = OriginalLines(self.program, program) if is_mended else None
+        run = NewFindings(program, self.told, self.crowded, where)
         for reported, options in run.iterate(alone):
             run.fresh.append(reported)
             reported.mended = program if program is not self.program else None
@@ -214,7 +216,8 @@ class Session(FixTrials):
 
     def drop_followers(self, rerun: Program, fresh: list[Reported]) -> None:
         """Forget the errors without a fix that a run with that of another has as well,
-        or has not, though it comes further: they are told as they are there.
+        or has not, though it comes further: they are told as they are there. So is what
+        ended the run, where no fix let it come to an end.
         """
         failed = list_failed_lines(self.program, rerun)
         further = len(rerun.trace.ops) > len(self.program.trace.ops)
@@ -222,10 +225,14 @@ class Session(FixTrials):
             [
                 reported
                 for reported in fresh
-                if reported.deferred
+                if (reported.deferred or self._is_bare_end(reported))
                 and (further or rerun.trace.complete or reported.place[:2] in failed)
             ]
         )
+
+    def _is_bare_end(self, reported: Reported) -> bool:
+        """Return whether an error ended the first run, and no fix of it was kept."""
+        return not reported.mends and reported.place == reported.last
 
     def forget(self, waiting: list[Reported]) -> None:
         """Forget errors that a run with fixes tells anew, but not where they stood."""
