@@ -113,6 +113,7 @@ from shapewright.analysis.refused_calls.unapplied_layers import (
 from shapewright.analysis.refused_calls.unpacked_results import (
     find_unpacked_results,
 )
+from shapewright.analysis.refused_calls.unpassed_arguments import find_unpassed_argument
 from shapewright.analysis.refused_calls.unscaled_losses import find_unscaled_loss
 from shapewright.analysis.refused_calls.unset_names import find_unset_name
 from shapewright.analysis.refused_calls.weightless_modules import (
@@ -167,6 +168,7 @@ SOLE: tuple[FindCause, ...] = (
     find_refused_array,
     find_number_loss,
     find_several_losses,
+    find_unpassed_argument,
     find_refused_metric,
     find_fitted_step,
     find_scaled_target,
