@@ -139,7 +139,6 @@ from shapewright.analysis.fixes.target_edits import (
     suggest_squeezed_items,
 )
 from shapewright.analysis.fixes.token_edits import (
-    suggest_grown_vocabulary,
     suggest_padding_for_ignored,
     suggest_whole_vocabulary,
 )
@@ -154,6 +153,7 @@ from shapewright.analysis.fixes.upsampled_sizes import (
     suggest_spatial_size,
     suggest_target_size,
 )
+from shapewright.analysis.fixes.vocabulary_sizes import suggest_grown_vocabulary
 from shapewright.analysis.fixes.warnings.loss_edits import suggest_single_loss
 from shapewright.analysis.fixes.window_edits import (
     suggest_adaptive_pooling,

@@ -28,7 +28,6 @@ from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
-    iter_assignments,
 )
 
 ADDING = ("add_tokens", "add_special_tokens")
@@ -243,62 +242,6 @@ def suggest_whole_vocabulary(program: Program, failure: Failure) -> Iterator[Fix
         for node in _list_counts(vocabulary):
             span = vocabulary.text.span(node)
             yield Fix("fits", f"`{new}`", (Edit(span, new),))
-
-
-def suggest_grown_vocabulary(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `vocab_size=len(vocab)` for `len(WORDS)` where a dict that numbers the
-    words gets further tokens, and for a number where a config's table is too small.
-    """
-    op, unmet = program.trace.ops[failure.op], failure.unmet
-    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
-        return
-    has, needs = unmet.has, unmet.needs
-    if type(has) is not int or type(needs) is not int or has < needs:
-        return
-    if not op.name.rpartition(".")[2].startswith("embedding"):
-        return
-    for text in program.own_texts():
-        for words, vocabulary in _iter_grown_dicts(text):
-            new = f"len({vocabulary})"
-            for node in text.nodes:
-                if not isinstance(node, ast.Call) or text.written(node) != (
-                    f"len({words})"
-                ):
-                    continue
-                around = text.parent(node)
-                if isinstance(around, ast.keyword) and "vocab" in (around.arg or ""):
-                    edit = Edit(text.span(node), new)
-                    yield Fix("fits", f"`{around.arg}={new}`", (edit,))
-                elif around is not None and get_called_name(around) == "Embedding":
-                    yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
-    for text in program.own_texts():
-        for word in text.nodes:
-            if not isinstance(word, ast.keyword) or word.arg != "vocab_size":
-                continue
-            if evaluate_whole_number(word.value) == needs:
-                edit = Edit(text.span(word.value), f"{has + 1}")
-                yield Fix("fits", f"`vocab_size={has + 1}`", (edit,))
-
-
-def _iter_grown_dicts(text: SourceText) -> Iterator[tuple[str, str]]:
-    """Yield what a dict numbers, `{w: i for i, w in enumerate(WORDS)}`, and the name of
-    the dict, where it gets further items.
-    """
-    for target, value in iter_assignments(text.tree, annotated=True):
-        if not isinstance(value, ast.DictComp) or len(value.generators) != 1:
-            continue
-        source = value.generators[0].iter
-        if get_called_name(source) != "enumerate" or not isinstance(source, ast.Call):
-            continue
-        name = text.written(target)
-        is_grown = any(
-            isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Store)
-            and text.written(node.value) == name
-            for node in text.nodes
-        )
-        if is_grown and source.args:
-            yield text.written(source.args[0]), name
 
 
 def describe_special_tokens(program: Program, failure: Failure) -> Related | None:

@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -15,6 +17,7 @@ from shapewright.program.syntax_nodes import (
     get_dotted_name,
     get_last_name,
     is_starred,
+    iter_assignments,
     iter_own_nodes,
     list_parameters,
 )
@@ -46,7 +49,46 @@ def suggest_rows_of_tokenizer(program: Program) -> Iterator[Fix]:
     yield Fix("fits", f"`{text.written(call.func)}({new})`", (edit,))
 
 
-def _find_tokenizer(text: SourceText, call: ast.Call) -> str:
+def suggest_resized_embeddings(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `model.resize_token_embeddings(len(tokenizer))` below where a model of a
+    library is built, or gets its weights, for a tokenizer that got more tokens.
+    """
+    layer = program.layer(program.trace.ops[failure.op])
+    name = layer.path.partition(".")[0] if layer is not None else ""
+    longer = dict(failure.lengths)
+    for text in program.own_texts():
+        for target, value in iter_assignments(text.tree):
+            model = get_dotted_name(target)
+            if not model or not isinstance(value, ast.Call):
+                continue
+            owner = get_receiver(value)
+            of_class = owner is not None and get_last_name(owner) == name
+            is_loaded = get_called_name(value) == "from_pretrained" and of_class
+            if get_called_name(value) != name and not is_loaded:
+                continue
+            last = _find_last_load(text, model, text.statement_of(value))
+            tokenizer = _find_tokenizer(text, last)
+            if tokenizer in longer:
+                new = f"{model}.{RESIZING}(len({tokenizer}))"
+                yield Fix("fits", f"`{new}`", (write_after(text, last, new),))
+
+
+def _find_last_load(text: SourceText, model: str, built: ast.stmt) -> ast.stmt:
+    """Return the last statement that loads weights into a model or a part of it, or the
+    one that builds it.
+    """
+    loads = [
+        text.statement_of(node)
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and get_called_name(node) == "load_state_dict"
+        and get_dotted_name(get_receiver(node)).startswith(model)
+        and text.around(node, *FUNCTIONS) is text.around(built, *FUNCTIONS)
+    ]
+    return max([built, *loads], key=lambda statement: statement.lineno)
+
+
+def _find_tokenizer(text: SourceText, call: ast.expr | ast.stmt) -> str:
     """Return how a tokenizer is written that is known above a call: what tokens are
     added to there, or a parameter or name that is called so.
     """
