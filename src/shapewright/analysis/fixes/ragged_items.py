@@ -21,7 +21,9 @@ from shapewright.program.syntax_nodes import get_last_name
 DIFFERENCE = re.compile(r"batch: (\[.+\])? ?is \(([\d, ]*)\) in one and \(([\d, ]*)\)")
 """The field of a finding's message, and its two shapes."""
 COUNTS = re.compile(r"one has \d+ fields?, the other \d+")
-"""How a message speaks of items with lists of several lengths."""
+"""How a message speaks of items with several numbers of fields."""
+LISTS = re.compile(r"batch: (\[.+\]) holds \d+ (\w+) in one and \d+ in the other")
+"""How it speaks of a field with lists of several lengths."""
 PADDING = re.compile(r"^PAD(DING)?(_?(ID|IDX|INDEX|TOKEN|VALUE))?(_ID|_IDX)?$", re.I)
 """Names of the number that fills the end of a sequence."""
 CHANNELS = (1, 3, 4)
@@ -129,7 +131,10 @@ def _iter_bodies(
     field, first, second = _read_difference(finding.message)
     is_turned = _is_turned_sequence(first, second)
     is_sequence = _is_sequence(first, second) or is_turned
-    is_list = COUNTS.search(finding.message) is not None
+    lists = LISTS.search(finding.message)
+    field = lists[1] if lists is not None else field
+    is_list = lists is not None or COUNTS.search(finding.message) is not None
+    has_texts = lists is not None and lists[2] != "numbers"
     pad = _write_padding(text)
     if is_turned:
         pad = f"{pad.replace('{}', '[row.T for row in {}]')}.transpose(1, 2)"
@@ -137,13 +142,18 @@ def _iter_bodies(
         if is_sequence and not field and not isinstance(returned, ast.Dict):
             yield [f"return {pad.format('items')}"], "pads them"
         elif isinstance(returned, ast.Dict):
-            yield from _iter_bodies_of_dicts(returned, field, is_sequence, pad)
+            if is_list and not has_texts:
+                pad = pad.replace("{}", "[torch.as_tensor(row) for row in {}]")
+            pad = "{}" if has_texts else pad
+            is_ragged = is_sequence or lists is not None
+            yield from _iter_bodies_of_dicts(returned, field, is_ragged, pad)
         return
     names = _name_columns(returned)
     split = f"{', '.join(names)} = zip(*items)"
     at = int(field[1:-1]) if re.fullmatch(r"\[\d+\]", field) else -1
     choices = [(at,), range(len(names))] if is_sequence and at >= 0 else []
-    choices += [(0,), range(len(names))] if is_list else []
+    if is_list and not has_texts:
+        choices += [(max(at, 0),), range(len(names))]
     rows = "[torch.as_tensor(row) for row in {}]" if _has_rows(text, is_list) else "{}"
     if is_turned and rows != "{}":
         pad = pad.replace("[row.T for row in {}]", "{}")
@@ -233,15 +243,16 @@ def _iter_bodies_of_dicts(
         listed = ", ".join(f'"{key}"' for key in padded)
         yield (
             [
-                f"padded = [{listed}]",
+                f"fields = [{listed}]",
                 "columns = {key: [item[key] for item in items] for key in items[0]}",
                 "return {",
-                f"    key: {pad.format('column')} if key in padded",
+                f"    key: {pad.format('column')} if key in fields",
                 f"    else {DEFAULT}(column)",
                 "    for key, column in columns.items()",
                 "}",
             ],
-            "pads " + " and ".join(f"`{key}`" for key in padded),
+            ("keeps " if pad == "{}" else "pads ")
+            + " and ".join(f"`{key}`" for key in padded),
         )
 
 

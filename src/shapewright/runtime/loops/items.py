@@ -92,6 +92,9 @@ def _read_unrecorded(engine: Engine, dataset: Any, pick: Any) -> Any:
     return item
 
 
+OF_TENSORS = "stack expects each tensor to be equal size"
+OF_LISTS = "each element in list of batch should be of equal size"
+"""What torch says of tensors and of lists that do not stack."""
 Leaf = tuple[str, tuple[int, ...] | None, str]
 """A field of an item by name; its shape, or None; its type."""
 
@@ -114,7 +117,7 @@ def check_items(
         if at == start:
             continue
         other = list(_iter_fields(stage, item))
-        unlike = _find_difference(first, other)
+        unlike = _find_unlike_list(items[start], item) or _find_difference(first, other)
         if unlike is None:
             fitting.append(item)
         elif not is_told:
@@ -130,7 +133,7 @@ def check_items(
             stage.engine.find(
                 ITEMS_DO_NOT_STACK,
                 message,
-                "stack expects each tensor to be equal size",
+                OF_LISTS if " holds " in words else OF_TENSORS,
             )
     if is_told and stage.loops:
         stage.engine.replaced.add(stage.loops[-1].place)
@@ -144,6 +147,37 @@ def _find_index(picks: Any, place: int) -> str:
     if picks is None:
         return f"number {place + 1}"
     return f"[{picks[place]}]"
+
+
+def _find_unlike_list(
+    first: Any, second: Any, name: str = ""
+) -> tuple[str, str] | None:
+    """Return the field of two items that holds lists of several lengths, and that in
+    words.
+    """
+    if type(first) is not type(second) or not isinstance(first, dict | tuple | list):
+        return None
+    if isinstance(first, dict):
+        for key in first.keys() & second.keys():
+            unlike = _find_unlike_list(first[key], second[key], f"{name}[{key!r}]")
+            if unlike is not None:
+                return unlike
+        return None
+    if len(first) == len(second):
+        for at, (mine, theirs) in enumerate(zip(first, second, strict=True)):
+            unlike = _find_unlike_list(mine, theirs, f"{name}[{at}]")
+            if unlike is not None:
+                return unlike
+        return None
+    if not name or not first or not second:
+        return None
+    kinds = {type(value) for value in (*first, *second)}
+    what = "texts" if kinds == {str} else "entries"
+    what = "numbers" if kinds <= {int, float} else what
+    return (
+        name,
+        f"{name} holds {len(first)} {what} in one and {len(second)} in the other",
+    )
 
 
 def _find_difference(first: list[Leaf], second: list[Leaf]) -> tuple[str, str] | None:
