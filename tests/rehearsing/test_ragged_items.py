@@ -134,11 +134,11 @@ CASES = {
         "        scores = head(net(batch['spec']).mean(2))\n"
         "        nn.functional.cross_entropy(scores, batch['label']).backward()\n",
         "def collate(items):\n"
-        '    padded = ["spec"]\n'
+        '    fields = ["spec"]\n'
         "    columns = {key: [item[key] for item in items] for key in items[0]}\n"
         "    return {\n"
         "        key: nn.utils.rnn.pad_sequence([row.T for row in column],"
-        " batch_first=True).transpose(1, 2) if key in padded\n"
+        " batch_first=True).transpose(1, 2) if key in fields\n"
         "        else torch.utils.data.default_collate(column)\n"
         "        for key, column in columns.items()\n"
         "    }",
@@ -161,11 +161,11 @@ CASES = {
         "        scores = head(net(batch['tokens']).mean(1))\n"
         "        nn.functional.cross_entropy(scores, batch['label']).backward()\n",
         "def collate(items):\n"
-        '    padded = ["tokens"]\n'
+        '    fields = ["tokens"]\n'
         "    columns = {key: [item[key] for item in items] for key in items[0]}\n"
         "    return {\n"
         "        key: nn.utils.rnn.pad_sequence(column, batch_first=True)"
-        " if key in padded\n"
+        " if key in fields\n"
         "        else torch.utils.data.default_collate(column)\n"
         "        for key, column in columns.items()\n"
         "    }",

@@ -228,8 +228,10 @@ def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
     if text_and_node is None:
         return
     text, node = text_and_node
-    yield from _iter_assignments(text, node, _find_lines(program, op))
+    own = list(_iter_assignments(text, node, _find_lines(program, op)))
+    yield from own
     yield from _iter_attribute_origins(program, op)
+    names = {place.message.partition(" ")[0] for place in own}
     for fact in op.inputs:
         maker = program.producers.get(fact.tensor)
         maker_text_and_node = program.node(maker.span) if maker is not None else None
@@ -239,7 +241,9 @@ def iter_definitions(program: Program, failure: Failure) -> Iterator[Related]:
             and len(maker.inputs) < 2
         ):
             lines = _find_lines(program, maker)
-            yield from _iter_assignments(*maker_text_and_node, lines)
+            for place in _iter_assignments(*maker_text_and_node, lines):
+                if place.message.partition(" ")[0] not in names:  # it was another
+                    yield place
     unmet = failure.unmet
     wanted = (unmet.has, unmet.needs) if unmet is not None else ()
     numbers = {number for number in wanted if type(number) is int and number > 1}

@@ -23,6 +23,8 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.ops import Op
 
 FACTORIES = operators_with("is_sized_factory")
+OF_LIMITS = operators_with("has_integer_dtype")
+"""Factories whose first numbers are limits, and no sizes."""
 DEEPEST = 8
 """How many names and arguments a number is followed back through."""
 LONGEST = 50
@@ -41,8 +43,9 @@ def find_factory_size(
     place = program.call_at(op.span)
     if name not in FACTORIES or place is None or get_called_name(place[1]) != name:
         return None
-    sizes: list[ast.expr] = place[1].args
-    for argument in place[1].args:
+    sizes: list[ast.expr] = [] if name in OF_LIMITS else place[1].args
+    words = [word.value for word in place[1].keywords if word.arg in ("size", "shape")]
+    for argument in [*place[1].args, *words]:
         if isinstance(argument, ast.Tuple | ast.List):
             sizes = argument.elts
     rank = len(op.outputs[0].shape) if op.outputs else 0

@@ -207,11 +207,13 @@ def _suggest_orders(
     if len(written) == len(after) and len(written) > 2:
         for first_dim, second_dim in combinations(range(len(written)), 2):
             names = list(written)
-            names[first_dim], names[second_dim] = (
-                names[second_dim],
-                names[first_dim],
-            )
-            new = f".{method}({', '.join(names)}).transpose({first_dim}, {second_dim})"
+            names.insert(second_dim, names.pop(first_dim))
+            places = list(range(len(names)))
+            places.insert(first_dim, places.pop(second_dim))
+            turned_back = f".permute({', '.join(map(str, places))})"
+            if second_dim == first_dim + 1:
+                turned_back = f".transpose({first_dim}, {second_dim})"
+            new = f".{method}({', '.join(names)}){turned_back}"
             shown = join_lines(text.at(owner) + new)
             yield Fix("fits", f"`{shown}`", (Edit(tail, new),))
             if second_dim == 1 and prod(after[:2]) == before[0]:
