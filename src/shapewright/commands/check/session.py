@@ -26,7 +26,12 @@ from shapewright.commands.check.earlier_hazards import (
     add_causes,
     is_told_as_cause,
 )
-from shapewright.commands.check.fix_trials import NOWHERE, SHOWN, FixTrials
+from shapewright.commands.check.fix_trials import (
+    FIRST_OF_LONG,
+    NOWHERE,
+    SHOWN,
+    FixTrials,
+)
 from shapewright.commands.check.fixes import (
     Overlay,
     is_at,
@@ -186,9 +191,12 @@ class Session(FixTrials):
         return run.fresh
 
     def mended(self, program: Program, fresh: list[Reported]) -> Program | None:
-        """Run the program again with the best fix of the error that ended it."""
-        if self.again is None or not self.left:
+        """Run the program again with the best fix of the error that ended it; what is
+        behind it has a few tries, also where this error has used up all.
+        """
+        if self.again is None or (self.is_long and not self.left):
             return None
+        self.left = max(self.left, FIRST_OF_LONG)
         last = list_failures(program)[-1] if list_failures(program) else None
         ended = [
             reported
