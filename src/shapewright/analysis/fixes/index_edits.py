@@ -342,13 +342,20 @@ def _apply_to_equal_calls(program: Program, maker: Op, fix: Fix) -> Iterator[Fix
 
 
 def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Suggest `ignore_index=255` for a label far beyond the classes of a loss."""
+    """Suggest `ignore_index=255` for a label far beyond the classes of a loss, and the
+    class 1 for that of masks of two classes where nothing is called void.
+    """
     op = program.trace.ops[failure.op]
     match = OUT_OF_BOUNDS.search(failure.torch_message)
     if match is None or not op.inputs or not op.inputs[0].shape:
         return
     label, shape = int(match[1]), op.inputs[0].shape
-    if 0 <= label < shape[1 if len(shape) > 1 else 0] + MOST_MORE:
+    classes = shape[1 if len(shape) > 1 else 0]
+    if 0 <= label < classes + MOST_MORE:
+        return
+    is_void = any(VOID.search(text.text) for text in program.own_texts())
+    if classes == 2 and label == WHITE and len(shape) > 2 and not is_void:
+        yield from _suggest_class_of_white(program, op)
         return
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
@@ -362,6 +369,34 @@ def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
             yield Fix("fits", message, (Edit(text.span(word.value), str(label)),))
             return
     yield with_keyword(text, call, f"ignore_index={label}")
+
+
+VOID = re.compile(r"void|ignore|border|unlabel|uncertain|don.?t.?care", re.IGNORECASE)
+"""How a label is called that is no class."""
+WHITE = 255
+
+
+def _suggest_class_of_white(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `(mask > 0).long()` in the data set that gives black and white masks, and
+    at the loss.
+    """
+    for text in program.own_texts():
+        returned = [
+            function.body[-1].value
+            for _, function in text.functions("__getitem__")
+            if isinstance(function.body[-1], ast.Return)
+        ]
+        for value in returned if len(returned) == 1 else ():
+            mask = value.elts[-1] if isinstance(value, ast.Tuple) else None
+            if isinstance(mask, ast.Name):
+                new = f"({mask.id} > 0).long()"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(mask), new),))
+    place, targets = program.node(op.span), find_tensor_expressions(program, op)[1:2]
+    for target in targets if place is not None else ():
+        if target is not None and place is not None:
+            new = f"({place[0].written(target[0])} > 0).long()"
+            span = place[0].span(target[0])
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
 
 
 def _suggest_shorter_length(
