@@ -27,14 +27,20 @@ def list_warnings_behind(
     original: Program, trials: WarningTrials, overlay: Overlay, known: Sequence[Finding]
 ) -> list[Finding]:
     """Return the warnings that only the program of `trials` has, which runs with the
-    fixes of the errors (`overlay`), at their places in the original text.
+    fixes of the errors (`overlay`), at their places in the original text; and those
+    known that have an edit there.
     """
     program = trials.program
     warnings = find_hazards(program, trials.ignored, trials.strict)
     if program.rehearsal is not None:
         warnings += find_mistakes(program, program.rehearsal, trials.ignored)
     lines = OriginalLines(original, program)
-    places = {(finding.code, finding.span) for finding in known}
+    places = {
+        (finding.code, finding.span): finding
+        for finding in known
+        if finding.fixes or original.trace.complete
+    }
+    bare = {(f.code, f.span): f for f in known if (f.code, f.span) not in places}
     failed = {finding.line for finding in known if finding.severity == "error"}
     new = []
     for finding in warnings:
@@ -45,10 +51,23 @@ def list_warnings_behind(
             new.append(finding)  # nobody reads what is refused
     before = Counter(finding.code for finding in warnings)
     mended = mend_warnings(replace(trials, texts=overlay), new, before)
-    moved = (lines.move(finding) for finding in mended)
-    return [
-        replace(finding, lines=(*finding.lines, SEEN)) for finding in moved if finding
-    ]
+    shown = []
+    for moved in map(lines.move, mended):
+        twin = bare.get((moved.code, moved.span)) if moved is not None else None
+        if moved is not None and twin is None:
+            shown.append(replace(moved, lines=(*moved.lines, SEEN)))
+        elif moved is not None and twin is not None and moved.fixes:
+            shown.append(replace(twin, fixes=moved.fixes))
+    return shown
+
+
+def is_unjudged(original: Program, known: Sequence[Finding]) -> bool:
+    """Return whether a warning has no edit, and the run of the original program, which
+    an error ended, could tell of none.
+    """
+    return not original.trace.complete and any(
+        finding.severity == "warning" and not finding.fixes for finding in known
+    )
 
 
 def is_known_of_trials(

@@ -19,6 +19,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check.behind_errors import (
     is_known_of_trials,
+    is_unjudged,
     list_warnings_behind,
     mend_errors,
 )
@@ -142,6 +143,8 @@ class Session(FixTrials):
             mended = mend_warnings(trials, warnings, before)
             findings += tuple(w for w in mended if not is_mended_by(w, findings))
             behind = self.list_behind(trials, findings)
+            twins = {(finding.code, finding.span) for finding in behind}
+            findings = tuple(f for f in findings if (f.code, f.span) not in twins)
             findings += tuple(f for f in behind if not is_told_as_cause(f, findings))
         if self.first:
             findings = findings[:1]
@@ -158,6 +161,7 @@ class Session(FixTrials):
         overlay = mend_errors(self.program, self.told, self.texts)
         if not overlay or (
             not self.strict
+            and not is_unjudged(self.program, known)
             and is_known_of_trials(self.told, overlay, known, self.ignored)
         ):
             return []
