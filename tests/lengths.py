@@ -17,6 +17,7 @@ import pytest
 PARTS = {
     "rehearsing/test_edits_of_drafts.py::"
     "test_the_first_edit_of_each_is_what_was_meant": 5,
+    "rehearsing/test_edits_of_scripts.py::test_the_first_edit_of_each_mistake": 5,
     "rehearsing/test_model_outputs.py::"
     "test_the_values_are_taken_in_place_of_the_keys": 5,
     "rehearsing/test_wrapped_modules.py::test_the_module_inside_is_named": 3,

@@ -195,9 +195,17 @@ def _has_other_error(tried: Tried, gone: Place, run: Program, kind: str) -> bool
         return False
     if before[0].startswith("TypeError") and not after[0].startswith("TypeError"):
         return True
-    is_other = before[0] != after[0] and kind in HEEDING
-    is_of_values = after[0].startswith("IndexError") or after[1] > before[1]
-    return is_other and (kind in OF_ELEMENTS or is_of_values)
+    if before[0] == after[0] or kind not in HEEDING:
+        return False
+    if kind in OF_ELEMENTS or after[1] > before[1]:
+        return True
+    return _is_of_values(after[0]) and not _is_of_values(before[0])
+
+
+def _is_of_values(refusal: str) -> bool:
+    """Return whether torch refuses what a tensor holds, not its shape."""
+    is_bare = refusal.startswith("IndexError") and refusal.endswith(" ")
+    return is_bare or refusal.endswith(INDEX_OUT_OF_RANGE)
 
 
 def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:

@@ -92,7 +92,7 @@ def suggest_detached_attribute(history: History, cause: Cause) -> Iterator[Fix]:
         value = kept[1].value
         value = value.value if isinstance(value, ast.DictComp) else value
         value = value.elt if isinstance(value, ast.ListComp) else value
-        if isinstance(value, ast.Call):
+        if isinstance(value, ast.Call | ast.BinOp):
             yield append_method(kept[0], value, ".detach()")
             return
     if not name.startswith("self."):
