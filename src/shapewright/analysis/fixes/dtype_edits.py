@@ -316,9 +316,13 @@ def suggest_casts_together(program: Program, failure: Failure) -> Iterator[Fix]:
     wanted = _find_casts(failure)
     levels: list[dict[Span, Fix]] = [{}, {}, {}]
     seen: set[Span | None] = set()
+    name = program.trace.ops[failure.op].name
     for other in program.failures if wanted else ():
-        span = program.trace.ops[other.op].span
-        if span in seen or len(seen) == MOST_CALLS or _find_casts(other) != wanted:
+        op = program.trace.ops[other.op]
+        span = op.span
+        if span in seen or len(seen) == MOST_CALLS or op.name != name:
+            continue
+        if _find_casts(other) != wanted:
             continue
         seen.add(span)
         for repair in other.repairs:
@@ -342,7 +346,7 @@ def _iter_levels(
     place = program.node(op.span)
     expressions = find_tensor_expressions(program, op)
     read = expressions[repair.tensor] if repair.tensor < len(expressions) else None
-    if place is not None and read is not None:
+    if place is not None and read is not None and isinstance(read[0], ast.Name):
         yield 2, append_method(place[0], read[0], method)
     handed = list(iter_handed_arguments(program, op, op.inputs[repair.tensor]))
     for text, node in handed[-1:]:

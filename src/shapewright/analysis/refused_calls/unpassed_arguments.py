@@ -78,10 +78,10 @@ def _iter_callers(
         for call in text.nodes:
             if not isinstance(call, ast.Call) or get_last_name(call.func) not in called:
                 continue
-            given = [word.arg for word in call.keywords]
+            words = [word.arg for word in call.keywords]
             is_starred = any(isinstance(a, ast.Starred) for a in call.args)
             around = text.around(call, *FUNCTIONS)
-            is_passed = name in given or None in given or len(call.args) > at
+            is_passed = name in words or None in words or len(call.args) > at
             if is_starred or is_passed or around is function or around is None:
                 continue
             stored = {
