@@ -70,6 +70,10 @@ WRONG = {
     "a loss of torch": """
         loss = smooth_l1_loss(values, returns)  # here
     """,
+    "a baseline without a graph": """
+        advantage = returns - values.detach()  # here
+        loss = -(torch.cat(log_probs) * advantage).mean()
+    """,
     "values that were picked": """
         loss = 0.5 * torch.square(chosen - returns).mean()  # here
     """,
@@ -114,6 +118,18 @@ RIGHT = {
         few = torch.tensor([1.0 + episode for _ in range(5)])
         for row in (returns, few):
             loss = (values - row).pow(2).mean()
+    """,
+    "a baseline in one dim": """
+        advantage = returns - values.detach().squeeze(-1)
+        loss = -(torch.cat(log_probs) * advantage).mean()
+    """,
+    "a baseline and a column": """
+        advantage = returns.unsqueeze(1) - values.detach()
+        loss = -(torch.stack(log_probs) * advantage).mean()
+    """,
+    "differences that only choose": """
+        far = (returns - values.detach()).abs().max().item()
+        loss = torch.cat(log_probs).mean() * (1.0 if far > 1.0 else 0.5)
     """,
     "a number that is printed": """
         print((values - returns).abs().mean().item())

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from shapewright.analysis.hazards.agreeing_columns import find_agreeing_columns
 from shapewright.analysis.hazards.collected_results import find_collected_pairs
 from shapewright.analysis.hazards.context import (
     ARITHMETIC,
@@ -91,8 +92,8 @@ class _Pair:
 
 
 def _find_loss_pairs(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator[_Pair]:
-    """Find calls in a loss that pair a column that requires a gradient with new data of
-    the same length.
+    """Find calls in a loss that pair a column, which has a gradient or is the baseline
+    of an advantage, with new data of the same length.
     """
     if not any(_get_short_name(op) == "backward" for op in ops):
         return
@@ -119,8 +120,7 @@ def _find_loss_pairs(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator
             elif faced is not None:
                 refused.add(op.span)
         for out in op.outputs if own else ():
-            if out.requires_grad:
-                inside[out.tensor] = own
+            inside[out.tensor] = own
     for span, pairs in pairs_by_span.items():
         origins = {pair.origin.index for pair in pairs}
         again = len(pairs) > 1 and len(origins) == len(pairs)
@@ -148,17 +148,22 @@ def _find_column(op: Op) -> int | None:
 
 
 def _find_pair(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
-    """Return the pair if a column that requires a gradient meets new data of the same
-    length, or None.
+    """Return the pair if a column that requires a gradient, or from which new data are
+    subtracted as a baseline, meets new data of the same length, or None.
     """
     column, row = op.inputs[longer], op.inputs[1 - longer]
-    if column.shape[0] != row.shape[0] or column.requires_grad == row.requires_grad:
+    if column.shape[0] != row.shape[0] or (column.requires_grad and row.requires_grad):
+        return None
+    is_baseline = not column.requires_grad and not row.requires_grad
+    if is_baseline and _get_short_name(op) not in DIFFERENCES:
         return None
     if row.requires_grad:
         return _find_target_pair(op, longer, producers)
     maker = _find_maker(column, producers)
     origin = _find_maker(row, producers)
     if maker is None or origin is None or _get_short_name(origin) not in FRESH:
+        return None
+    if is_baseline and not maker.outputs[0].requires_grad:
         return None
     is_column = _get_short_name(maker) in COLUMNS
     is_column |= _get_short_name(maker) == "sum" and bool(
@@ -221,7 +226,7 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
             if paired_axis is not None:
                 seen.add(call.op.span)
                 yield _report_broadcast(scene, call, *paired_axis, loss)
-    for finding in find_collected_pairs(scene):
+    for finding in (*find_collected_pairs(scene), *find_agreeing_columns(scene)):
         if finding.span is not None and finding.span not in seen:
             seen.add(finding.span)
             yield finding

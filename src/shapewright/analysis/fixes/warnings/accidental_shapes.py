@@ -56,11 +56,22 @@ def suggest_equal_ranks(
             slim, wide = places[1 - long], places[long]
             squeezed = (wide, f".squeeze({dim})")
             widened = (slim, f".unsqueeze({ones[-1]})")
-            first = op.inputs[long].requires_grad
+            first = op.inputs[long].requires_grad or _is_met_by_row(program, op)
             for place, method in (squeezed, widened) if first else (widened, squeezed):
                 if place is not None:
                     yield append_method(text, place[0], method)
         return
+
+
+def _is_met_by_row(program: Program, op: Op) -> bool:
+    """Return whether pairs of all samples, (N, N), meet a row of them, (N,), next."""
+    pairs = op.outputs[0] if op.outputs else None
+    return pairs is not None and any(
+        fact.shape == pairs.shape[-1:]
+        for user in program.trace.ops
+        if any(fact.tensor == pairs.tensor for fact in user.inputs)
+        for fact in user.inputs
+    )
 
 
 def suggest_equal_shapes(
