@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.training_mistakes.additions import (
+    VALUES,
     get_addition,
     is_of_all,
     is_same,
@@ -40,6 +41,7 @@ from shapewright.analysis.training_mistakes.meters import (
 from shapewright.analysis.training_mistakes.sample_counts import is_size
 from shapewright.findings.codes import COUNT_OVER_BATCHES, MEAN_OF_MEANS, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.program.passed_functions import find_passed_function
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     LOOPS,
@@ -339,9 +341,8 @@ def _leave_out_percent(value: ast.expr) -> ast.expr:
                 value = value.left
                 continue
         called = get_called_name(value)
-        if isinstance(value, ast.Call) and called == "item":
-            assert isinstance(value.func, ast.Attribute)
-            inner = value.func.value
+        if isinstance(value, ast.Call) and called in VALUES:
+            inner = value.func.value if isinstance(value.func, ast.Attribute) else None
             if isinstance(inner, ast.Name | ast.BinOp | ast.Call):
                 value = inner
                 continue
@@ -355,14 +356,7 @@ def _find_function(text: SourceText, value: ast.expr) -> ast.FunctionDef | None:
     """Return the function of the program that computes a value, or None."""
     if not isinstance(value, ast.Call):
         return None
-    own = isinstance(value.func, ast.Name) or (
-        isinstance(value.func, ast.Attribute)
-        and isinstance(value.func.value, ast.Name)
-        and value.func.value.id == "self"
-    )
-    functions = text.functions(get_called_name(value)) if own else []
-    function = functions[0][1] if len(functions) == 1 else None
-    return function if isinstance(function, ast.FunctionDef) else None
+    return find_passed_function(text, value.func)
 
 
 def _has_matches(scope: ast.AST, value: ast.expr) -> bool:
