@@ -17,12 +17,18 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.copied_rows import is_split
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
+from shapewright.analysis.training_mistakes.split_branches import iter_branch_splits
 from shapewright.findings.codes import FITTED_BEFORE_SPLIT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import get_called_name, pair_targets
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_own_attribute,
+    iter_assignments,
+    pair_targets,
+)
 
 FITTED = re.compile(
     r"(Standard|MinMax|Robust|MaxAbs)Scaler$|(Power|Quantile)Transformer$|^PCA$"
@@ -39,19 +45,41 @@ DEEPEST = 8
 def find_early_statistics(scene: RehearsalContext) -> Iterator[Finding]:
     """Find splits of data that were scaled by statistics of all of them."""
     for text in scene.program.own_texts():
-        for place, data in _iter_splits(text):
-            scaled = next(filter(None, (_find_scaling(text, d) for d in data)), None)
-            if scaled is not None:
-                yield build_finding(
-                    FITTED_BEFORE_SPLIT,
-                    f"`{text.line_of(scaled)}` knows all rows, and they are split"
-                    " afterwards: the samples that the model is evaluated on have a"
-                    " part in the scale of those that it is trained on",
-                    text.span(scaled),
-                    (text.span(place), "the rows are split here"),
-                    severity="note" if isinstance(scaled, ast.BinOp) else None,
-                )
-                break
+        for place, scaled in (*_iter_scaled(text), *_iter_scaled_branches(text)):
+            yield build_finding(
+                FITTED_BEFORE_SPLIT,
+                f"`{text.line_of(scaled)}` knows all rows, and they are split"
+                " afterwards: the samples that the model is evaluated on have a"
+                " part in the scale of those that it is trained on",
+                text.span(scaled),
+                (text.span(place), "the rows are split here"),
+                severity="note" if isinstance(scaled, ast.BinOp) else None,
+            )
+            break
+
+
+def _iter_scaled(text: SourceText) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield where data are split that were scaled before, with the scaling."""
+    for place, data in _iter_splits(text):
+        scaled = next(filter(None, (_find_scaling(text, d) for d in data)), None)
+        if scaled is not None:
+            yield place, scaled
+
+
+def _iter_scaled_branches(text: SourceText) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the first rows that a branch of a condition keeps of data that were scaled
+    in front of the condition, with the scaling.
+    """
+    for part, condition in iter_branch_splits(text):
+        line = getattr(condition, "lineno", part.lineno)
+        value = find_last_value(text, part.value, line)
+        if value is None or isinstance(value, ast.Subscript):
+            continue
+        if text.around(value, ast.If) is not text.around(condition, ast.If):
+            continue
+        scaled = _find_scaling(text, value, value.lineno, 1)
+        if scaled is not None:
+            yield part, scaled
 
 
 def _iter_splits(text: SourceText) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
@@ -138,9 +166,9 @@ def _is_fitted(text: SourceText, call: ast.Call, line: int) -> bool:
     name = get_called_name(call)
     if owner is None or name not in ("fit_transform", "transform") or not call.args:
         return False
-    scaler = (
-        find_last_value(text, owner, line) if isinstance(owner, ast.Name) else owner
-    )
+    scaler: ast.expr | None = owner
+    if isinstance(owner, ast.Name | ast.Attribute):
+        scaler = find_last_value(text, owner, line) or _find_own_scaler(text, owner)
     if isinstance(scaler, ast.Call) and get_called_name(scaler) == "fit":
         fits, scaler = [scaler], get_receiver(scaler)  # `StandardScaler().fit(X)`
     else:
@@ -158,6 +186,17 @@ def _is_fitted(text: SourceText, call: ast.Call, line: int) -> bool:
         fit.args and ast.unparse(fit.args[0]) == rows for fit in fits
     )
     return is_known and not EVALUATED.search(rows) and not TRAINED.search(rows)
+
+
+def _find_own_scaler(text: SourceText, name: ast.expr) -> ast.expr | None:
+    """Return what a class sets an attribute of its objects to, if it does so once."""
+    word = get_own_attribute(name)
+    values = [
+        value
+        for target, value in iter_assignments(text.around(name, ast.ClassDef))
+        if word and get_own_attribute(target) == word
+    ]
+    return values[0] if len(values) == 1 else None
 
 
 def _is_own_scaling(text: SourceText, node: ast.BinOp, line: int) -> bool:

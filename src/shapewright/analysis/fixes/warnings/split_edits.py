@@ -16,6 +16,7 @@ from shapewright.analysis.training_mistakes.own_categories import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
+from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
@@ -23,6 +24,7 @@ from shapewright.program.source_text import (
     get_receiver,
     join_lines,
 )
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
@@ -173,6 +175,8 @@ def suggest_later_scaler(
 ) -> Iterator[Fix]:
     """Suggest a scaler that is fitted on the rows for training, behind the split."""
     place = program.call_at(finding.related[0].span) if finding.related else None
+    if isinstance(node, ast.Call) and get_called_name(node) == "fit_transform":
+        yield from _suggest_first_rows(program, finding, text, node)
     scaling = text.statement_of(node) if isinstance(node, ast.expr) else None
     split = text.statement_of(place[1]) if place and place[0] is text else None
     if not isinstance(scaling, ast.Assign) or not isinstance(split, ast.Assign):
@@ -204,6 +208,39 @@ def suggest_later_scaler(
     edits.append(write_after(text, split, f"\n{indent}".join(lines)))
     shown = " and ".join(f"`{line}`" for line in lines)
     yield Fix("fits", f"{shown} behind the split", tuple(edits))
+
+
+def _suggest_first_rows(
+    program: Program, finding: Finding, text: SourceText, node: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `scaler.fit(data[:n]).transform(data)` where a condition keeps the first
+    `n` rows for training.
+    """
+    place = program.node(finding.related[0].span) if finding.related else None
+    part = place[1] if place is not None and place[0] is text else None
+    rows = part.slice if isinstance(part, ast.Subscript) else None
+    is_first = isinstance(rows, ast.Slice) and rows.lower is None
+    if not is_first or not isinstance(rows, ast.Slice) or rows.upper is None:
+        return
+    count = rows.upper
+    value = find_last_value(text, count, count.lineno)
+    if value is not None and value.lineno > node.lineno:
+        count = value
+    scaling, raw = text.statement_of(node), node.args[0]
+    names = collect_names(scaling, ast.Store) - {text.written(raw)}
+    if not isinstance(node.func, ast.Attribute) or collect_names(count) & names:
+        return
+    if not isinstance(raw, ast.Name | ast.Attribute) or len(node.args) != 1:
+        return
+    written, owner = text.written(raw), text.owner_span(node.func)
+    new = f".fit({written}[:{text.written(count)}]).transform({written})"
+    edit = Edit(Span(owner.file, *_get_ends(owner, text.span(node))), new)
+    yield Fix("fits", f"`{text.at(owner)}{new}`", (edit,))
+
+
+def _get_ends(span: Span, other: Span) -> tuple[int, int, int, int]:
+    """Return the lines and columns at which two spans end."""
+    return span.end_line, span.end_column, other.end_line, other.end_column
 
 
 def _find_raw_rows(node: ast.AST) -> ast.expr | None:
