@@ -45,11 +45,11 @@ def find_keepers(
     text = program.text(loop[0])
     if text is None:
         return
-    lines = _list_graph_lines(program, loop[0])
+    lines = list_graph_lines(program, loop[0])
     for node in text.near(loop[1]):
         if not isinstance(node, LOOPS) or node.lineno != loop[1]:
             continue
-        names = _list_names(node, lines)
+        names = list_graph_names(node, lines)
         for statement in ast.walk(node):
             if not isinstance(statement, ast.stmt):
                 continue
@@ -74,10 +74,10 @@ def find_called_keepers(
              if isinstance(node, LOOPS)]  # fmt: skip
     if text is None or not loops:
         return
-    lines = _list_graph_lines(scene.program, loop[0])
+    lines = list_graph_lines(scene.program, loop[0])
     passed: list[tuple[str, SourceText, ast.stmt]] = []
     for function in _list_called(text, loops[0]):
-        names = _list_names(function, lines)
+        names = list_graph_names(function, lines)
         parameters = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)}
         parameters |= {
             name
@@ -100,7 +100,7 @@ def find_called_keepers(
             elif (
                 isinstance(stored, ast.Call)
                 and stored.lineno in lines
-                and _has_graph(stored)
+                and has_graph(stored)
             ):
                 yield text.written(stored), text, statement
     if len(passed) == 1:
@@ -142,7 +142,7 @@ def find_hook_keepers(
                 if (
                     _count_steps(scene, text.span(statement)) >= LEAST_STEPS
                     and not (isinstance(call.args[0], ast.Call)
-                             and not _has_graph(call.args[0]))
+                             and not has_graph(call.args[0]))
                     and not _is_emptied(text, call)
                     and not is_differentiated(text, statement)
                 ):  # fmt: skip
@@ -197,7 +197,7 @@ def _list_hooks(text: SourceText) -> list[ast.FunctionDef]:
     return [part for part in functions if isinstance(part, ast.FunctionDef)]
 
 
-def _list_graph_lines(program: Program, file: str) -> set[int]:
+def list_graph_lines(program: Program, file: str) -> set[int]:
     """Return the lines of a file at which calls have results that require gradients."""
     return {
         frame.span.line
@@ -208,7 +208,7 @@ def _list_graph_lines(program: Program, file: str) -> set[int]:
     }
 
 
-def _list_names(loop: ast.AST, lines: set[int]) -> set[str]:
+def list_graph_names(loop: ast.AST, lines: set[int]) -> set[str]:
     """Return the names that a loop gives to tensors with a graph."""
     return {
         name
@@ -225,7 +225,7 @@ def _find_stored_call(node: ast.stmt) -> ast.Call | None:
     if not isinstance(call, ast.Call) or not is_storing(call) or not call.args:
         return None
     stored = call.args[-1]
-    return stored if isinstance(stored, ast.Call) and _has_graph(stored) else None
+    return stored if isinstance(stored, ast.Call) and has_graph(stored) else None
 
 
 def _find_added_call(node: ast.stmt) -> ast.Call | None:
@@ -242,14 +242,14 @@ def _find_added_call(node: ast.stmt) -> ast.Call | None:
     while waiting:
         part = waiting.pop(0)
         if isinstance(part, ast.Call):
-            return part if _has_graph(part) else None
+            return part if has_graph(part) else None
         if isinstance(part, ast.BinOp):
             waiting += [side for side in (part.left, part.right)
                         if ast.unparse(side) != name]  # fmt: skip
     return None
 
 
-def _has_graph(call: ast.Call) -> bool:
+def has_graph(call: ast.Call) -> bool:
     """Return whether a call may return a tensor with its graph, by its name."""
     return get_called_name(call) not in VALUES
 

@@ -25,6 +25,9 @@ from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.analysis.training_mistakes.kept_statistics import (
     find_kept_statistics,
 )
+from shapewright.analysis.training_mistakes.returned_keepers import (
+    find_returned_keepers,
+)
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -84,18 +87,45 @@ def _find_listed(scene: RehearsalContext) -> Iterator[Finding]:
     """
     reported = {seen.other for seen in scene.observations("graph-kept")}
     for met in scene.observations("graphs-listed"):
-        keepers = [
-            *find_keepers(scene.program, met.place),
-            *find_called_keepers(scene, met.place),
-        ]
-        for name, text, statement in keepers:
-            call = statement.value if isinstance(statement, ast.Expr) else None
-            stored = isinstance(call, ast.Call) and is_storing(call)
-            if not stored or is_differentiated(text, statement):
-                continue
-            if met.place not in reported:
-                yield _report_keeper(scene, met.place, name, text.span(statement))
-            break
+        if met.place not in reported:
+            findings = [*_find_returned(scene, met.place)]
+            yield from (findings or _find_listed_in(scene, met.place))[:1]
+
+
+def _find_listed_in(scene: RehearsalContext, loop: Place) -> list[Finding]:
+    """Find what a loop, or a function that it calls, appends to a list with its graph,
+    the first of all.
+    """
+    needed = {
+        inner
+        for _, text, inner, stored in find_returned_keepers(scene.program, loop)
+        if is_differentiated(text, stored)
+    }
+    keepers = find_keepers(scene.program, loop), find_called_keepers(scene, loop)
+    for name, text, statement in (keeper for kind in keepers for keeper in kind):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        stored = isinstance(call, ast.Call) and is_storing(call)
+        if not stored or is_differentiated(text, statement) or statement in needed:
+            continue
+        return [_report_keeper(scene, loop, name, text.span(statement))]
+    return []
+
+
+def _find_returned(scene: RehearsalContext, loop: Place) -> Iterator[Finding]:
+    """Find what a function keeps with its graph in what it returns to a loop that
+    stores it.
+    """
+    for name, text, kept, stored in find_returned_keepers(scene.program, loop):
+        if is_differentiated(text, stored):
+            continue
+        yield build_finding(
+            GRAPH_KEPT,
+            f"`{name}` is kept with its graph in what is returned, so that what each"
+            " turn of the loop computes is held until the loop ends",
+            text.span(kept),
+            (text.span(stored), "the loop stores it here"),
+            (text.span(kept), f"`{name}.detach()` keeps the values only"),
+        )
 
 
 def _report_keeper(

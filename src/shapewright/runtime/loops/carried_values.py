@@ -174,9 +174,13 @@ def _iter_positions(container: Any) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _has_graph(value: Any) -> bool:
-    """Return whether a value is a tensor that a graph leads to."""
-    own = getattr(value, "_sw", None)
-    return own is not None and own.grad_fn is not None
+    """Return whether a value is a tensor that a graph leads to, or holds such."""
+    try:
+        leaves = [value, *_iter_leaves(value, DEEP)]
+    except _TooMany:
+        return False
+    kept = [getattr(leaf, "_sw", None) for leaf in leaves]
+    return any(own is not None and own.grad_fn is not None for own in kept)
 
 
 def _is_array(value: Any) -> bool:
