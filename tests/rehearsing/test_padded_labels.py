@@ -80,6 +80,31 @@ loss = model(**batch, labels=labels)"""
 WHERE = """\
 labels = torch.where(batch["attention_mask"] == 1, batch["input_ids"], -100)
 loss = model(**batch, labels=labels)"""
+SAMPLES = """\
+samples = []
+for item in items:
+    ids = item + [19] * (9 - len(item))
+    mask = [1] * len(item) + [0] * (9 - len(item))
+    labels = LABELS
+    samples.append({"input_ids": torch.tensor(ids), "labels": torch.tensor(labels),
+                    "attention_mask": torch.tensor(mask)})
+return {key: torch.stack([s[key] for s in samples]) for key in samples[0]}"""
+LISTS = SAMPLES.replace("LABELS", "list(ids)")
+IGNORED = SAMPLES.replace("LABELS", "item + [-100] * (9 - len(item))")
+CLONES = LISTS.replace("torch.tensor(labels)", "torch.tensor(ids)").replace(
+    "return {", "for s in samples:\n    s['labels'] = s['input_ids'].clone()\nreturn {"
+)
+SLICED = CLONES.replace(
+    "].clone()\n",
+    "].clone()\n    s['labels'][s['attention_mask'] == 0] = -100\n",
+)
+STACKED = (
+    LISTS.replace('"labels": torch.tensor(labels),', "").replace(
+        "return {", "batch = {"
+    )
+    + '\nbatch["labels"] = batch["input_ids"].clone()\nreturn batch'
+)
+LONG = "texts = [[(3 * i + j) % 19 + 1 for j in range(9)] for i in range(32)]"
 WORDS = "the labels are the tokens with their padding"
 WRONG = {
     "rows": (ROWS, OWN, 'batch["attention_mask"] == 0, -100)'),
@@ -88,12 +113,17 @@ WRONG = {
     "labels of the batch": (WITH_LABELS, WHOLE, 'batch["attention_mask"] == 0, -100)'),
     "names": (SEQUENCE, PLAIN, "input_ids.masked_fill(attention_mask == 0, -100)"),
     "other names": (SEQUENCE, NAMES, ""),
+    "lists of each sample": (LISTS, WHOLE, ""),
+    "a clone of each sample": (CLONES, WHOLE, "-100)"),
+    "a clone of lists that are stacked": (STACKED, WHOLE, "== 0, -100)"),
 }
 RIGHT = {
     "masked": (SEQUENCE, MASKED),
     "written": (ROWS, WRITTEN),
     "where": (SEQUENCE, WHERE),
     "equal lengths": (EQUAL, OWN),
+    "lists of each sample": (IGNORED, WHOLE),
+    "a clone of each sample": (SLICED, WHOLE),
 }
 
 
@@ -116,5 +146,16 @@ def test_labels_with_padding_are_found(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_labels_without_padding_are_quiet(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, write_script(*RIGHT[name]))
+    assert report.complete, report
+    assert "padded-targets" not in [f.code for f in report.findings]
+
+
+def test_samples_without_padding_are_quiet(tmp_path: Path) -> None:
+    script = write_script(LISTS, WHOLE).replace(
+        "texts = [[(3 * i + j) % 19 + 1 for j in range(3 + i % 5)] for i in range(32)]",
+        LONG,
+    )
+    assert LONG in script
+    report = rehearsed(tmp_path, script)
     assert report.complete, report
     assert "padded-targets" not in [f.code for f in report.findings]

@@ -13,6 +13,7 @@ from shapewright.analysis.hazards.loss_terms import REARRANGING
 from shapewright.analysis.hazards.padded_rows import find_padded_rows
 from shapewright.findings.codes import PADDED_TARGETS
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op, collect_leaves
 
@@ -20,6 +21,7 @@ SHIFTING = ("LMHeadModel", "ForCausalLM")
 """Models of transformers that predict each token of their labels."""
 COPIES = REARRANGING | {"clone"}
 COMPARISONS = frozenset({"!=", "ne"})
+LISTED = operators_with("takes_program_data")
 FARTHEST = 8
 
 
@@ -39,12 +41,18 @@ def find_padded_labels(scene: HazardContext) -> Iterator[Finding]:
         )
         if labels is None or tokens is None or labels.shape != tokens.shape:
             continue
-        if _find_source(scene, labels).storage != _find_source(scene, tokens).storage:
-            continue
         if _is_written_apart(scene, labels, tokens):
             continue
         padding = _find_padding(scene, tokens)
-        if padding is None and not _is_mask_of_padding(scene, mask):
+        if not any(
+            _is_copy(scene, part, source)
+            and not _is_written_apart(scene, part, source)
+            and (
+                (padding is not None and part is labels)
+                or _is_mask_of_padding(scene, hidden)
+            )
+            for part, source, hidden in _iter_samples(scene, labels, tokens, mask)
+        ):
             continue
         message = (
             f"the labels are the tokens with their padding: `{call.class_name}` counts"
@@ -58,6 +66,42 @@ def find_padded_labels(scene: HazardContext) -> Iterator[Finding]:
             PADDED_TARGETS, "warning", message, call.span, call.path, related=related
         )
         return
+
+
+def _iter_samples(
+    scene: HazardContext, labels: Fact, tokens: Fact, mask: Fact | None
+) -> Iterator[tuple[Fact, Fact, Fact | None]]:
+    """Yield labels, tokens and their mask, as a whole and, where they were joined of
+    as many samples, of each of the first samples.
+    """
+    yield labels, tokens, mask
+    ends = [_find_source(scene, fact) for fact in (labels, tokens, mask) if fact]
+    makers = [scene.maker(fact) for fact in ends]
+    joins = [call for call in makers if call is not None and call.name in JOINING]
+    if len({len(call.op.inputs) for call in joins}) != 1 or len(joins) != len(ends):
+        return
+    if len(joins) < len((labels, tokens, mask)):
+        return
+    for parts in list(zip(*(call.op.inputs for call in joins), strict=True))[:FARTHEST]:
+        yield parts[0], parts[1], parts[2]
+
+
+def _is_copy(scene: HazardContext, labels: Fact, tokens: Fact) -> bool:
+    """Return whether labels are the tokens, a copy of them, or made of an equal list."""
+    own, other = _find_source(scene, labels), _find_source(scene, tokens)
+    if own.storage == other.storage:
+        return True
+    lists = [_get_list(scene, fact) for fact in (own, other)]
+    return lists[0] is not None and lists[0] == lists[1]
+
+
+def _get_list(scene: HazardContext, fact: Fact) -> list[object] | None:
+    """Return the list of which `torch.tensor` made a tensor, or None."""
+    call = scene.maker(fact)
+    if call is None or call.name not in LISTED or not call.op.arguments:
+        return None
+    values = call.given(0)
+    return values if isinstance(values, list) else None
 
 
 def _find_source(scene: HazardContext, fact: Fact) -> Fact:
@@ -110,7 +154,10 @@ def _is_mask_of_padding(scene: HazardContext, mask: Fact | None) -> bool:
             break
         fact = waiting.pop(0)
         values = scene.program.data_values.get(fact.tensor)
-        if values is not None and values.zeros:
+        if values is not None and (values.zeros or 0 in values.kinds):
+            return True
+        listed = _get_list(scene, fact)
+        if listed is not None and _has_padding(listed):
             return True
         call = scene.maker(fact)
         if call is None:
@@ -120,6 +167,12 @@ def _is_mask_of_padding(scene: HazardContext, mask: Fact | None) -> bool:
         if call.name in COPIES | JOINING:
             waiting += call.op.inputs
     return False
+
+
+def _has_padding(listed: list[object]) -> bool:
+    """Return whether the list of a mask, or a row of it, has ones and zeros."""
+    rows = [row for row in (listed, *listed) if isinstance(row, list)]
+    return any(0 in row and 1 in row for row in rows)
 
 
 def _has_padding_tokenizer(scene: HazardContext) -> bool:
