@@ -87,7 +87,7 @@ def _iter_samples(
 
 
 def _is_copy(scene: HazardContext, labels: Fact, tokens: Fact) -> bool:
-    """Return whether labels are the tokens, a copy of them, or made of an equal list."""
+    """Return whether labels are the tokens or a copy, or made of an equal list."""
     own, other = _find_source(scene, labels), _find_source(scene, tokens)
     if own.storage == other.storage:
         return True
