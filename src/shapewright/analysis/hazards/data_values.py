@@ -12,6 +12,7 @@ from shapewright.analysis.hazards.context import (
     RECURRENT,
     HazardContext,
 )
+from shapewright.analysis.hazards.exponential_sums import find_vanishing_sums
 from shapewright.analysis.hazards.lost_limits import find_lost_limits
 from shapewright.analysis.hazards.masked_nans import find_masked_nans
 from shapewright.analysis.hazards.masked_probabilities import (
@@ -115,6 +116,7 @@ def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
     """Find logarithms of data of which some are 0, and of what is left from 1."""
     yield from find_lost_limits(scene)
     yield from find_logarithms_of_masked(scene)
+    yield from find_vanishing_sums(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in LOGARITHMS or call.op.span in seen or not call.op.inputs:

@@ -65,7 +65,10 @@ from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_turned_norm,
     suggest_weight_of_batch,
 )
-from shapewright.analysis.fixes.warnings.limit_edits import suggest_larger_limit
+from shapewright.analysis.fixes.warnings.limit_edits import (
+    suggest_larger_limit,
+    suggest_logsumexp,
+)
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -313,7 +316,9 @@ WAYS: dict[str, Suggest] = {
     DRAWN_INDEX: suggest_rows,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     NAN_IN_DATA: suggest_filled_cells,
-    LOG_OF_ZERO: combine(suggest_larger_limit, suggest_limited_value),
+    LOG_OF_ZERO: combine(
+        suggest_logsumexp, suggest_larger_limit, suggest_limited_value
+    ),
     ROOT_OF_ZERO: suggest_limited_value,
     MASKED_TARGETS: suggest_cloned_targets,
     SHIFTED_TWICE: suggest_unshifted_labels,
