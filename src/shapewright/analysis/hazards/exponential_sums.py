@@ -19,7 +19,10 @@ from shapewright.record.ops import Fact
 
 LOGARITHMS = operators_with("is_logarithm")
 SUMS = operators_with("adds_up_elements")
-VIEWS = operators_with("moves_dims", "regroups_dims", "keeps_elements") | {"squeeze"}
+VIEWS = operators_with("moves_dims", "regroups_dims", "keeps_elements") | {
+    "squeeze",
+    "[]",
+}
 SUBTRACTIONS = operators_with("subtracts")
 ARITHMETIC = operators_with("is_arithmetic", "divides_elements")
 NEGATIONS = operators_with("negates")

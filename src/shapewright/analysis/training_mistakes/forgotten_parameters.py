@@ -19,6 +19,7 @@ from shapewright.analysis.training_mistakes.context import (
     is_before_optimizers,
 )
 from shapewright.analysis.training_mistakes.missing_passes import (
+    find_inner_cut,
     find_lost_graph,
     find_missing_pass,
     list_names,
@@ -342,12 +343,15 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         if lost is not None:
             yield lost
             continue
+        cut = find_inner_cut(scene, layers)
+        ended = cut.span if cut is not None else None
         yield build_finding(
             NO_GRADIENT,
             f"{many} of the {group.parameters} parameters of"
             f" `{group.name}` never get a "
             f"gradient: {list_names(layers)}",
             first or optimizer,
+            *([(ended, "the graph of what they compute ends here")] if ended else ()),
             (optimizer, "the optimizer holds them"),
             (scene.span(group.stepped, "step"), "its steps do not change them"),
             *([uncalled] if whole and uncalled is not None else ()),

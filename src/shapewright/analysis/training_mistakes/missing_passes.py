@@ -185,6 +185,13 @@ def _is_cut(op: Op) -> bool:
     return not result.requires_grad or (result.is_leaf and op.kind != "inplace")
 
 
+def find_inner_cut(scene: RehearsalContext, layers: Sequence[str]) -> Op | None:
+    """Return the call within layers that takes the graph of what they compute away."""
+    own = {op.module for op in scene.program.trace.ops if op.module in layers}
+    cuts = [op for op in scene.program.trace.ops if op.module in own and _is_cut(op)]
+    return cuts[0] if {op.module for op in cuts} == {*layers} else None
+
+
 def _find_copy(history: History, op: Op) -> GraphEnd | None:
     """Return the call that makes anew what another call reads, without its graph."""
     if not op.inputs:
