@@ -72,11 +72,11 @@ def iter_late_settings(program: Program) -> Iterator[LateSetting]:
         for owner in classes.values():
             names = [get_last_name(base) for base in owner.bases]
             bases = [classes[name] for name in names if name in classes]
-            own = _find_method(owner, "__init__")
+            own = find_method(owner, "__init__")
             if len(bases) != 1 or own is None or bases[0] is owner:
                 continue
-            start = next((part for part in own.body if _is_start(part)), None)
-            begin = _find_method(bases[0], "__init__")
+            start = next((part for part in own.body if is_start(part)), None)
+            begin = find_method(bases[0], "__init__")
             if start is None or begin is None:
                 continue
             defaults = _list_defaults(owner) | _list_defaults(bases[0])
@@ -92,7 +92,7 @@ def iter_late_settings(program: Program) -> Iterator[LateSetting]:
                     yield LateSetting(text, owner, start, late, building)
 
 
-def _find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+def find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     """Return the method that a class itself defines, or None."""
     for node in owner.body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
@@ -100,7 +100,7 @@ def _find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return None
 
 
-def _is_start(node: ast.stmt) -> bool:
+def is_start(node: ast.stmt) -> bool:
     """Return whether a statement is `super().__init__(...)`."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or get_called_name(call) != "__init__":
@@ -150,7 +150,7 @@ def _iter_buildings(
     methods = [begin]
     for node in ast.walk(begin):
         name = get_own_attribute(node.func) if isinstance(node, ast.Call) else ""
-        method = _find_method(owner, name) or _find_method(base, name)
+        method = find_method(owner, name) or find_method(base, name)
         calls = [n for n in text.nodes if isinstance(n, ast.Call)]
         is_single = sum(get_called_name(call) == name for call in calls) == 1
         if method is not None and method not in methods and is_single:

@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.early_settings import find_early_settings
 from shapewright.analysis.training_mistakes.late_settings import find_late_settings
 from shapewright.findings.codes import SIZE_ATTRIBUTE_SET, looks_for
 from shapewright.findings.finding import Finding
@@ -24,6 +25,7 @@ def find_set_sizes(scene: RehearsalContext) -> Iterator[Finding]:
     behind what the base class builds of them.
     """
     yield from find_late_settings(scene)
+    yield from find_early_settings(scene)
     layers: dict[str, list[tuple[str, str, str]]] = {}
     for met in scene.observations("size-attribute"):
         path, kind, name, shape = met.name.split()

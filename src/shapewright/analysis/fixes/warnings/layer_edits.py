@@ -11,7 +11,10 @@ from dataclasses import replace
 from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.layer_kinds import get_nn_name
 from shapewright.analysis.fixes.statements import cut_lines
-from shapewright.analysis.fixes.warnings.setting_edits import suggest_early_setting
+from shapewright.analysis.fixes.warnings.setting_edits import (
+    suggest_early_setting,
+    suggest_kept_setting,
+)
 from shapewright.analysis.hazards.moved_parameters import get_parameter
 from shapewright.analysis.hazards.norm_settings import (
     find_positional_eps,
@@ -67,6 +70,7 @@ def suggest_new_layer(
     lines = {finding.line, *(related.span.line for related in finding.related)}
     if built is None:
         yield from suggest_early_setting(program, finding, text, node)
+        yield from suggest_kept_setting(program, finding, text, node)
         return
     writes = {
         name: write

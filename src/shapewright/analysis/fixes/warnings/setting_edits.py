@@ -100,3 +100,23 @@ def _build_anew(late: LateSetting) -> Iterator[Fix]:
         return
     new = join_lines(text.written(building))
     yield Fix("fits", f"`{new}`", (write_after(text, late.settings[-1], new),))
+
+
+def suggest_kept_setting(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `if not hasattr(self, "norm"):` around the statement of a base class that
+    overwrites an attribute.
+    """
+    if "this setting has no effect" not in finding.message or not finding.related:
+        return
+    place = program.node(finding.related[0].span)
+    again = place[1] if place is not None and place[0] is text else None
+    if not isinstance(again, ast.Assign) or again.lineno != again.end_lineno:
+        return
+    name = get_own_attribute(again.targets[0])
+    indent = text.lines[again.lineno - 1][: again.col_offset]
+    asked = f'if not hasattr(self, "{name}"):'
+    new = f"{asked}\n{indent}    {text.written(again)}"
+    shown = f"`{asked}` around `{text.written(again)}`"
+    yield Fix("fits", shown, (Edit(text.span(again), new),))
