@@ -115,7 +115,7 @@ def _find_overwriting(
         if isinstance(statement, ast.Assign) and name in _list_set(statement):
             is_same = _is_same_value(text, setting, statement, start, begin)
             return None if is_same else statement
-        if _may_read(statement, classes, name):
+        if _is_read_in(statement, classes, name):
             return None
     return None
 
@@ -141,7 +141,7 @@ def _is_read(text: SourceText, name: str) -> bool:
     )
 
 
-def _may_read(
+def _is_read_in(
     statement: ast.AST,
     classes: tuple[ast.ClassDef, ast.ClassDef],
     name: str,
@@ -161,7 +161,7 @@ def _may_read(
         called = get_own_attribute(node.func)
         methods = [find_method(part, called) for part in classes] if called else []
         if depth < 2 and any(
-            _may_read(method, classes, name, depth + 1)
+            _is_read_in(method, classes, name, depth + 1)
             for method in methods
             if method is not None
         ):
