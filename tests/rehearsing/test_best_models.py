@@ -195,3 +195,16 @@ def test_a_loss_that_early_stopping_holds_is_no_model(tmp_path: Path) -> None:
     loop = f"x, y = batches[0]\n{loop}"
     loop += "print(stopper.best_loss)\n"
     assert not explain(tmp_path, loop, OF_SELF, COPY)
+
+
+def test_the_epoch_that_early_stopping_holds_is_no_model(tmp_path: Path) -> None:
+    loop = stopping("epoch", "net").replace("network", "epoch")
+    loop = loop.replace("(measure(net), net)", "(loss.item(), epoch)").replace(
+        "    train_epoch(net, optimizer)\n",
+        "    for x, y in batches:\n"
+        "        optimizer.zero_grad()\n"
+        "        loss = nn.functional.mse_loss(net(x), y)\n"
+        "        loss.backward()\n"
+        "        optimizer.step()\n",
+    )
+    assert not explain(tmp_path, f"{loop}print(stopper.best)\n", OF_SELF, COPY)

@@ -252,3 +252,55 @@ def test_both_modes_are_set_where_neither_is(
     assert [fix.message for fix in finding.fixes] == fixes
     if fixes == [BOTH]:
         assert [edit.span.line for edit in finding.fixes[0].edits] == [19, 11]
+
+
+PROBED = """\
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8))
+            self.fc = nn.Linear(8, 3)
+
+        def forward(self, x):
+            return self.fc(self.body(x).relu())
+
+
+    def fit(optimizer):
+        for _ in range(4):
+            optimizer.zero_grad()
+            labels = torch.randint(3, (16,))
+            nn.functional.cross_entropy(model(torch.randn(16, 6)), labels).backward()
+            optimizer.step()
+
+
+    model = Net().train()
+    fit(torch.optim.SGD(model.parameters(), lr=0.1))
+    {then}
+    model.eval()
+    fit(torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1))
+"""
+FREEZING = "model.body.requires_grad_(False)\n    "
+PROBES = {
+    "a new head": (FREEZING + "model.fc = nn.Linear(8, 3)", True),
+    "the head itself": (FREEZING, True),
+    "a head with dropout": (
+        FREEZING + "model.fc = nn.Sequential(nn.Dropout(), nn.Linear(8, 3))",
+        False,
+    ),
+    "a frozen layer beside the norm": ("model.body[0].requires_grad_(False)", False),
+    "nothing frozen": ("pass", False),
+}
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_head_on_frozen_features_of_evaluation_mode(
+    name: str, tmp_path: Path
+) -> None:
+    then, is_quiet = PROBES[name]
+    report = rehearsed(tmp_path, PROBED.format(then=then))
+    codes = [] if is_quiet else ["trained-in-eval-mode"]
+    assert [finding.code for finding in report.findings] == codes

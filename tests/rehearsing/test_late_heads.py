@@ -126,6 +126,44 @@ def test_the_optimizer_moves_behind_the_new_layer(name: str, tmp_path: Path) -> 
     assert new.index("optimizer =") < new.index("scheduler =")
 
 
+PRETRAINED = """
+model = Net()
+first = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    first.zero_grad()
+    loss = F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 9, 2, 1]))
+    loss.backward()
+    first.step()
+model.body.requires_grad_(False)
+"""
+OF_HEAD = """\
+optimizer = torch.optim.SGD(model.fc.parameters(), lr=0.1)
+"""
+NEW_HEAD = """\
+model.fc = nn.Linear(8, 3)
+"""
+NO_SCHEDULE = LOOP.replace("    scheduler.step()\n", "")
+
+
+def test_an_optimizer_of_the_old_head_moves_behind_the_new_one(tmp_path: Path) -> None:
+    text = HEAD + PRETRAINED + OF_HEAD + NEW_HEAD + NO_SCHEDULE
+    report = rehearsed(tmp_path, text)
+    codes = [finding.code for finding in report.findings]
+    assert codes == ["not-in-optimizer", "no-gradient"]
+    at = text.splitlines().index(NEW_HEAD.strip()) + 1
+    for finding in report.findings:
+        assert finding.span is not None
+        assert finding.span.line == at - 1
+        message = finding.fixes[0].message
+        assert message == f"`{OF_HEAD.strip()}` after line {at}"
+    assert at in [related.span.line for related in report.findings[1].related]
+
+
+def test_an_optimizer_of_the_new_head_alone_is_quiet(tmp_path: Path) -> None:
+    text = HEAD + PRETRAINED + NEW_HEAD + OF_HEAD + NO_SCHEDULE
+    assert not rehearsed(tmp_path, text).findings
+
+
 def test_an_optimizer_of_the_new_layer_is_quiet(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, HEAD + RIGHT + LOOP)
     assert "not-in-optimizer" not in [f.code for f in report.findings]

@@ -38,11 +38,7 @@ def find_best_models(scene: RehearsalContext) -> Iterator[Finding]:
     `best` is read behind the loop.
     """
     for text in scene.program.own_texts():
-        models = {
-            get_dotted_name(get_receiver(node)).rpartition(".")[2]
-            for node in text.nodes
-            if isinstance(node, ast.Call) and get_called_name(node) in OF_MODULES
-        }
+        models = _list_models(text)
         for statement in text.nodes:
             if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
                 continue
@@ -63,6 +59,17 @@ def find_best_models(scene: RehearsalContext) -> Iterator[Finding]:
                     text.span(value),
                     (text.span(use), "it is read here, and is what the last step left"),
                 )
+
+
+def _list_models(text: SourceText) -> set[str]:
+    """Return the last parts of the names that stand for models: methods of modules are
+    called on them.
+    """
+    return {
+        get_dotted_name(get_receiver(node)).rpartition(".")[2]
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node) in OF_MODULES
+    }
 
 
 def find_models_kept_by_objects(scene: RehearsalContext) -> Iterator[Finding]:
@@ -119,6 +126,8 @@ def _find_use_of_object(
             loop = text.around(call, ast.For, ast.While)
             if not name or not model or not is_method:
                 continue
+            if model.rpartition(".")[2] not in _list_models(text):
+                continue  # the number of the epoch, a score
             if not isinstance(loop, ast.For | ast.While):
                 continue
             if not any(_is_training(program, part, model) for part in ast.walk(loop)):

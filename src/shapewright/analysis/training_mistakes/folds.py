@@ -16,9 +16,11 @@ from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     collect_names,
     get_called_name,
     get_own_attribute,
+    list_parameters,
 )
 
 FOLDS = re.compile(
@@ -28,6 +30,10 @@ FOLDS = re.compile(
 )
 RESETTING = ("load_state_dict", "reset_parameters", "apply", "deepcopy")
 """Calls in a loop that give a model its first weights again."""
+RESET = re.compile(r"reset|re_?init", re.I)
+"""Parts of names of functions that do so."""
+DEPTH = 3
+"""How many functions are left on the way from a step to the loop over folds."""
 
 
 @looks_for(MODEL_KEPT_OVER_FOLDS)
@@ -67,28 +73,56 @@ def find_kept_models(scene: RehearsalContext) -> Iterator[Finding]:
 
 def _find_kept_trainings(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loops over folds that train by an optimizer which is built above them, with
-    its model.
+    its model; the steps may stand in a function that they call.
     """
     for optimizer in scene.training.optimizers:
         text = scene.program.text(optimizer.built[0])
         stepped = scene.program.node(scene.span(optimizer.stepped, "step"))
         if text is None or stepped is None or stepped[0] is not text:
             continue
-        loop = _find_fold_loop(text, stepped[1])
-        for node in text.near(optimizer.built[1]) if loop is not None else ():
+        loops = list(_iter_fold_loops(text, stepped[1]))
+        for node in text.near(optimizer.built[1]):
             statement = text.statement_of(node)
-            is_own = get_called_name(node) == optimizer.name
-            if loop is None or not is_own or statement.lineno > loop.lineno:
+            if get_called_name(node) != optimizer.name:
                 continue
-            if text.around(statement, ast.For) is not None:
-                continue
+            loop = _find_loop_below(text, statement, loops)
             names = collect_names(node) | _list_own_attributes(node)
-            built = _find_model(text, names, loop)
-            if built is None:
+            built = _find_model(text, names, loop) if loop is not None else None
+            if built is None or loop is None:
                 continue
             optimizer_place = text.span(statement), "its optimizer is built here"
             yield _tell_kept(text, built, loop, optimizer_place)
             break
+
+
+def _find_loop_below(
+    text: SourceText, built: ast.stmt, loops: list[tuple[ast.For, set[str]]]
+) -> ast.For | None:
+    """Return the loop in which the optimizer that a statement builds is stepped, if the
+    statement runs once, before it.
+    """
+    targets = built.targets if isinstance(built, ast.Assign) else []
+    written = {ast.unparse(target) for target in targets}
+    return next(
+        (
+            loop
+            for loop, names in loops
+            if written & names and _is_built_above(text, built, loop)
+        ),
+        None,
+    )
+
+
+def _is_built_above(text: SourceText, statement: ast.stmt, loop: ast.For) -> bool:
+    """Return whether a statement runs once, before a loop: above it in a function
+    around it, or in the constructor of its object.
+    """
+    if statement.lineno > loop.lineno or text.around(statement, ast.For) is not None:
+        return False
+    function = text.around(statement, *FUNCTIONS)
+    if isinstance(function, ast.FunctionDef) and function.name == "__init__":
+        return text.around(function, ast.ClassDef) is text.around(loop, ast.ClassDef)
+    return function is None or function in list(text.outwards(loop))
 
 
 def _tell_kept(
@@ -147,22 +181,29 @@ def _iter_fold_loops(
     the names that the node has there.
     """
     names = collect_names(node) | _list_own_attributes(node)
+    yield from _iter_loops_outwards(text, node, names, DEPTH)
+
+
+def _iter_loops_outwards(
+    text: SourceText, node: ast.AST, names: set[str], depth: int
+) -> Iterator[tuple[ast.For, set[str]]]:
+    """Yield the loops over folds around a node, or around calls of its function."""
     loop = _find_fold_loop(text, node)
     if loop is not None:
         yield loop, names
         return
     function = text.around(node, ast.FunctionDef)
-    if function is None or len(text.functions(function.name)) != 1:
+    if function is None or len(text.functions(function.name)) != 1 or depth == 0:
         return
     for call in text.nodes:
         if not isinstance(call, ast.Call) or get_called_name(call) != function.name:
             continue
-        loop = _find_fold_loop(text, call)
-        if loop is None:
-            continue
         passed = match_arguments(function, call)
-        own = {name for name in names if name.startswith("self.")}
-        yield loop, own | {passed[name] for name in names if name in passed}
+        own = (
+            names - set(list_parameters(function)) - collect_names(function, ast.Store)
+        )
+        there = own | {passed[name] for name in names if name in passed}
+        yield from _iter_loops_outwards(text, call, there, depth - 1)
 
 
 def _list_own_attributes(node: ast.AST) -> set[str]:
@@ -182,7 +223,8 @@ def _find_fold_loop(text: SourceText, node: ast.AST) -> ast.For | None:
         words += _read_held_part(text, loop)
         if FOLDS.search(words):
             calls = _list_calls(text, loop)
-            return None if calls & set(RESETTING) else loop
+            is_reset = calls & set(RESETTING) or any(map(RESET.search, calls))
+            return None if is_reset else loop
         loop = text.around(loop, ast.For)
     return None
 

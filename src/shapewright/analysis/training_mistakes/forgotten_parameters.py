@@ -29,6 +29,8 @@ from shapewright.analysis.training_mistakes.other_inputs import (
     find_loss_of_real_data,
 )
 from shapewright.analysis.training_mistakes.unknown_heads import (
+    REPLACED,
+    find_replaced_layer,
     find_unknown_head,
     is_head_of_other_task,
     is_switched_off,
@@ -183,12 +185,15 @@ def _get_assigned_name(text: SourceText, listed: ast.expr) -> str:
     return ""
 
 
-def _rank_holder(holder: Optimized) -> tuple[bool, bool, int]:
+def _rank_holder(holder: Optimized) -> tuple[bool, bool, bool, int]:
     """Return a sort key: of two optimizers of the same parameters the idle one comes
-    first, else the one that is built last, which likely copies the other's line.
+    first, else the one that is built last, which likely copies the other's line; then
+    one that holds nothing but what is never trained.
     """
     idle = holder.is_twin and holder.is_idle
-    return not idle, not holder.is_twin, -holder.built[1] if holder.is_twin else 0
+    last = -holder.built[1] if holder.is_twin else 0
+    is_of_others = 0 < holder.parameters == len(holder.never)
+    return not idle, not holder.is_twin, not is_of_others, last
 
 
 def _is_only_checked(scene: RehearsalContext, outside: Outside) -> bool:
@@ -345,15 +350,17 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         cut = find_inner_cut(scene, layers)
         ended = cut.span if cut is not None else None
+        replaced = find_replaced_layer(scene, optimizer, layers)
         yield build_finding(
             NO_GRADIENT,
             f"{many} of the {group.parameters} parameters of"
             f" `{group.name}` never get a "
             f"gradient: {list_names(layers)}",
-            first or optimizer,
+            first or optimizer if replaced is None else optimizer,
             *([(ended, "the graph of what they compute ends here")] if ended else ()),
             (optimizer, "the optimizer holds them"),
             (scene.span(group.stepped, "step"), "its steps do not change them"),
+            (replaced, REPLACED),
             *([uncalled] if whole and uncalled is not None else ()),
             module=layers[0],
         )

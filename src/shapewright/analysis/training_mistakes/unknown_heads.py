@@ -1,6 +1,6 @@
 """Layers that nothing calls: heads under a name that a library's model does not have,
 `model.fc` of one that calls `classifier`; heads of other tasks, of which each call
-chooses one; what a flag of the model switches off.
+chooses one; what a flag of the model switches off; a layer that another one replaces.
 """
 
 from __future__ import annotations
@@ -14,15 +14,21 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import NO_GRADIENT
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
+from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    collect_names,
     get_called_name,
+    get_dotted_name,
+    get_last_line,
     get_last_name,
     get_own_attribute,
     iter_assignments,
     list_parameters,
 )
 from shapewright.record.report import Optimized
+
+REPLACED = "another layer takes their place here"
 
 
 def find_unknown_head(scene: RehearsalContext, layers: list[str]) -> Finding | None:
@@ -63,6 +69,28 @@ def find_unknown_head(scene: RehearsalContext, layers: list[str]) -> Finding | N
                 f" its head is `{model}.{head}`",
                 text.span(target),
             )
+    return None
+
+
+def find_replaced_layer(
+    scene: RehearsalContext, optimizer: Span | None, layers: list[str]
+) -> Span | None:
+    """Return where a program puts another layer in the place of the one whose
+    parameters an optimizer above holds: `model.fc = nn.Linear(512, 4)`.
+    """
+    place = scene.program.call_at(optimizer)
+    names = {layer.partition(".")[2] for layer in layers}
+    if place is None or len(names) != 1:
+        return None
+    text, call = place
+    (path,) = names
+    for target, _ in iter_assignments(text.tree):
+        name = get_dotted_name(target)
+        is_behind = target.lineno > get_last_line(call)
+        if is_behind and path and name.endswith(f".{path}"):
+            owner = name.removesuffix(f".{path}")
+            if owner.partition(".")[0] in collect_names(call):
+                return text.span(target)
     return None
 
 

@@ -154,7 +154,9 @@ class Modes:
                 continue
             if root.training:
                 self.trained.add(call.key)
-            elif call.key in self.trained and self.is_trained(call, loss):
+                continue
+            is_trained = call.key in self.trained and self.is_trained(call, loss)
+            if is_trained and not _has_frozen_modes(root):
                 passed = place, self.ended.get(call.key), call.name
                 self.in_eval.append((self.run.count_steps(), passed))
 
@@ -245,3 +247,29 @@ def _has_modal_layer(root: nn.Module) -> bool:
         if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:
             return True
     return False
+
+
+def _has_frozen_modes(root: nn.Module) -> bool:
+    """Return whether all layers that behave differently in training mode are in frozen
+    parts of a model: a new head is trained on the features of evaluation mode.
+    """
+    with torch._C.DisableTorchFunction():
+        return not any(
+            parameter.requires_grad
+            for module in root.modules()
+            if any(isinstance(part, ACTS_OTHERWISE) for part in module.children())
+            for parameter in _iter_beside_modes(module, root)
+        )
+
+
+def _iter_beside_modes(module: nn.Module, root: nn.Module) -> Iterator[nn.Parameter]:
+    """Yield the parameters of the layers of a module beside a layer that behaves
+    differently in training mode, and those of that layer.
+
+    Of a whole model those of its batch norms only, unless it has a dropout of its own.
+    """
+    parts = list(module.children())
+    has_dropout = any(isinstance(part, ACTS_OTHERWISE[0]) for part in parts)
+    for part in parts:
+        if has_dropout or isinstance(part, ACTS_OTHERWISE) or module is not root:
+            yield from part.parameters()

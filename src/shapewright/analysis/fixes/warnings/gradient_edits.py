@@ -15,6 +15,7 @@ from shapewright.analysis.autograd_errors.lost_graphs import (
     write_without_numpy,
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import suggest_uncut_graph
+from shapewright.analysis.fixes.optimizer_edits import suggest_later_statement
 from shapewright.analysis.fixes.statements import (
     cut_head,
     cut_lines,
@@ -25,6 +26,7 @@ from shapewright.analysis.fixes.statements import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.missing_passes import LOST, UNREAD, WRAPPERS
 from shapewright.analysis.training_mistakes.swapped_flags import get_flags
+from shapewright.analysis.training_mistakes.unknown_heads import REPLACED
 from shapewright.findings.codes import GRAPH_CUT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
@@ -186,6 +188,20 @@ def suggest_true_head(
     if head is not None and isinstance(node, ast.Attribute):
         new = re.sub(r"\.(\d+)", r"[\1]", head[1])
         yield Fix("fits", f"`{new} = ...`", (Edit(text.span(node), new),))
+
+
+def suggest_optimizer_of_new_layer(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to build an optimizer behind the statement that replaces the layer whose
+    parameters it holds.
+    """
+    for related in finding.related:
+        place = program.node(related.span) if related.message == REPLACED else None
+        if place is None or place[0] is not text or not isinstance(node, ast.expr):
+            continue
+        built, changed = text.statement_of(node), text.statement_of(place[1])
+        yield from suggest_later_statement(text, built, changed)
 
 
 def suggest_made_data(

@@ -33,6 +33,7 @@ from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_backward,
     suggest_kept_graph,
     suggest_made_data,
+    suggest_optimizer_of_new_layer,
     suggest_other_flags,
     suggest_true_head,
     suggest_unwrapped_block,
@@ -223,6 +224,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     NO_GRADIENT: combine(
         suggest_made_data,
         suggest_true_head,
+        suggest_optimizer_of_new_layer,
         suggest_parentheses,
         suggest_loss_with_graph,
         suggest_backward,
