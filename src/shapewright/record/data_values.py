@@ -23,6 +23,8 @@ class DataValues:
     """The largest of each column of a table of whole numbers."""
     quantiles: tuple[float, ...] = ()
     """Elements from the lowest to the highest, evenly spaced among the sorted ones."""
+    column_quantiles: tuple[tuple[float, ...], ...] = ()
+    """Such elements of each column of a table of numbers."""
     limits: tuple[float, float] | None = None
     """The lowest and the highest number, if all are finite."""
     kinds: tuple[int, ...] = ()

@@ -131,7 +131,37 @@ loss.backward()
     "goes up to 255",
     "`y / 255`",
 )
+TABLE = """\
+table = torch.tensor(
+    np.stack([rng.normal(0, 1, 60), rng.uniform(0, 9, 60), rng.normal(0, 1, 60)], 1),
+    dtype=torch.float32,
+)
+net = nn.Sequential(nn.Linear(4, 1), nn.ReLU())
+"""
+WRONG["the first column of a table"] = (
+    TABLE + "fit(net, table[:, :1])",
+    "below 0",
+    "without `nn.ReLU()`",
+)
+WRONG["the last column of some rows"] = (
+    TABLE + "fit(net, table[torch.arange(60)][:, -1].unsqueeze(1))",
+    "below 0",
+    "without `nn.ReLU()`",
+)
+WRONG["normal draws"] = (
+    TABLE + "fit(net, 3 * torch.randn(60, 1))",
+    "drawn by `randn`",
+    "without `nn.ReLU()`",
+)
 RIGHT = {
+    "another column of a table": TABLE + "fit(net, table[:, 1:2])",
+    "several columns of a table": TABLE
+    + "fit(nn.Sequential(nn.Linear(4, 2), nn.ReLU()), table[:, :2])",
+    "positive draws": TABLE + "fit(net, torch.randn(60, 1).exp())",
+    "shifted draws": TABLE + "fit(net, torch.randn(60, 1) + 9)",
+    "counts": TABLE + "fit(net, torch.randint(0, 9, (60, 1)).float())",
+    "draws of both signs, tanh": "fit(nn.Sequential(nn.Linear(4, 1), nn.Tanh()),"
+    " torch.randn(60, 1))",
     "divided masks": MASKS
     + "criterion(net(x), torch.from_numpy(masks).float() / 255).backward()",
     "masks of truths": MASKS

@@ -116,20 +116,27 @@ def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
 def _describe_outside(scene: HazardContext, fact: Fact, low: float, high: float) -> str:
     """Return how many of the targets lie outside of a range, an empty string if few."""
     factor, offset = 1.0, 0.0  # of the targets, of what they were computed from
+    column: int | None = None  # of the table that they are taken from
     for _ in range(FARTHEST):
         values = scene.program.data_values.get(fact.tensor)
         if _is_normalized(scene, fact) and low == 0:
             return "`Normalize` takes their mean away: many of the targets are below 0"
         if values is not None:
-            numbers = tuple(factor * value + offset for value in values.quantiles)
+            known = values.quantiles
+            if column is not None:
+                known = (*values.column_quantiles[column : column + 1], ())[0]
+            numbers = tuple(factor * value + offset for value in known)
             return _count_outside(numbers, low, high)
         maker = scene.maker(fact)
         if fact.dtype == "uint8" or (maker is not None and maker.name == "rand"):
             top = 255 if fact.dtype == "uint8" else 1
             ends = (offset, top * factor + offset)
             return _describe_reach(min(ends), max(ends), low, high)
+        if maker is not None and maker.name == "randn" and low == offset == 0:
+            return "the targets are drawn by `randn`: about half of them are below 0"
         if maker is None or not maker.op.inputs:
             return ""
+        column = _read_column(maker) if column is None else column
         if _is_centred(scene, maker) and low == 0:
             return "the targets are centred: about half of them are below 0"
         change = _read_change(maker)
@@ -141,6 +148,23 @@ def _describe_outside(scene: HazardContext, fact: Fact, low: float, high: float)
             return ""
         fact = maker.op.inputs[0]
     return ""
+
+
+def _read_column(call: OperatorCall) -> int | None:
+    """Return which column of a table a call takes, if it takes one: `table[:, :1]`."""
+    source, result = call.op.inputs[0], call.op.outputs[0]
+    items = call.given(1)
+    is_table = call.op.name == "[]" and source.ndim == 2 and source.shape[1] > 1
+    if not is_table or not isinstance(items, tuple) or len(items) != 2:
+        return None
+    chosen = items[1][0] if isinstance(items[1], list) and items[1] else items[1]
+    if isinstance(chosen, str):
+        start = chosen.partition(":")[0] or "0"
+        chosen = int(start) if start.lstrip("-").isdecimal() else None
+    is_single = result.ndim == 1 or result.shape[1:] == (1,)
+    if not isinstance(chosen, int) or isinstance(chosen, bool) or not is_single:
+        return None
+    return chosen % source.shape[1]
 
 
 def _read_change(call: OperatorCall) -> tuple[float, float] | None:

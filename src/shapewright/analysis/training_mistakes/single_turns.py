@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.late_passes import find_late_passes
 from shapewright.analysis.training_mistakes.overwritten_sums import (
     find_overwritten_sums,
     find_sums_as_losses,
@@ -132,6 +133,7 @@ def find_overwritten_losses(scene: RehearsalContext) -> Iterator[Finding]:
     yield from find_overwritten_sums(scene)
     yield from find_sums_set_to_zero(scene)
     yield from find_sums_as_losses(scene)
+    yield from find_late_passes(scene)
     batches = {loop.node for loop in scene.loops()}
     for text in scene.program.own_texts():
         for loop in text.nodes:

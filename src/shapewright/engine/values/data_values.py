@@ -22,6 +22,8 @@ MOST_KINDS = 8
 QUANTILES = 33
 SAMPLE = 1 << 13
 """Elements of a column of which the quantiles are taken."""
+SAMPLE_OF_TABLE = 1 << 10
+"""Such elements of each column of a table."""
 DRAW = "a random draw"
 """The end of an assumption on a value that was drawn."""
 FEWEST = 2
@@ -69,7 +71,13 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
     quantiles = _list_quantiles(data) if is_finite else ()
     limits = (lowest, highest) if is_finite else None
     return DataValues(
-        data.numel(), nans, infinities, zeros, quantiles=quantiles, limits=limits
+        data.numel(),
+        nans,
+        infinities,
+        zeros,
+        quantiles=quantiles,
+        column_quantiles=_list_column_quantiles(data) if is_finite else (),
+        limits=limits,
     )
 
 
@@ -81,6 +89,19 @@ def _list_kinds(data: torch.Tensor) -> tuple[int, ...]:
 def _has_supposed(engine: _Watcher) -> bool:
     """Return whether a value was supposed; a draw is one that a real run may have."""
     return any(not words.endswith(DRAW) for words, _ in engine.assumptions)
+
+
+def _list_column_quantiles(data: torch.Tensor) -> tuple[tuple[float, ...], ...]:
+    """Return some elements of each column of a table from the lowest to the highest."""
+    if data.ndim != 2 or not 2 <= data.shape[1] <= MOST_COLUMNS:
+        return ()
+    if data.shape[0] < QUANTILES:
+        return ()
+    rows = data.detach()[:: 1 + data.shape[0] // SAMPLE_OF_TABLE]
+    ordered = rows.sort(0).values
+    picks = torch.linspace(0, ordered.shape[0] - 1, QUANTILES).long()
+    columns: list[list[float]] = ordered[picks].t().tolist()
+    return tuple(map(tuple, columns))
 
 
 def _list_quantiles(data: torch.Tensor) -> tuple[float, ...]:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.fixes.warnings.training_edits import find_batch
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.additions import VALUES
@@ -88,6 +94,49 @@ def suggest_added_loss(
     if not is_sum and find_zero(text, loop, name) is None:
         edits.insert(0, write_before(text, loop, f"{name} = 0"))
     yield Fix("fits", f"`{join_lines(new)}`", tuple(edits))
+
+
+UPDATING = re.compile(
+    r"[\w.]+\.(zero_grad|step|update|unscale_)|[\w.]*clip_grad_\w+|.*\.backward"
+)
+"""What a batch calls for an update of the parameters."""
+
+
+def suggest_passes_inside_loop(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to move a backward pass, and the step behind it, into the loop over
+    batches above them.
+    """
+    if "stands behind the loop over batches" not in finding.message:
+        return
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    block = find_block(text, statement) if statement is not None else []
+    at = next((n for n, part in enumerate(block) if part is statement), 0)
+    first = last = at
+    while first > 0 and _is_update(text, block[first - 1]):
+        first -= 1
+    while last + 1 < len(block) and _is_update(text, block[last + 1]):
+        last += 1
+    loop = next((n for n in block[:first][::-1] if isinstance(n, ast.For)), None)
+    if loop is None or statement is None:
+        return
+    moved = block[first : last + 1]
+    end = loop.body[-1]
+    indent = text.lines[end.lineno - 1][: end.col_offset]
+    rows = [text.written(part) for part in moved]
+    edits = [cut_lines(text, part) for part in moved]
+    edits.append(write_after(text, end, f"\n{indent}".join(rows)))
+    shown = join_lines(text.written(statement))
+    more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+    yield Fix("fits", f"`{shown}`{more} inside the loop", tuple(edits))
+
+
+def _is_update(text: SourceText, statement: ast.stmt) -> bool:
+    """Return whether a statement is a part of an update: `optimizer.step()`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    name = text.line_of(call.func) if isinstance(call, ast.Call) else ""
+    return UPDATING.fullmatch(name) is not None and "sched" not in name.lower()
 
 
 def _suggest_own_name(

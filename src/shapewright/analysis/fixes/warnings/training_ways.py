@@ -43,6 +43,7 @@ from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
 from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_added_loss,
     suggest_bound_names,
+    suggest_passes_inside_loop,
     suggest_return_behind_loop,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import (
@@ -262,7 +263,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     REVERSED_UPDATE: suggest_other_way,
     RETURN_ORDER: suggest_order_of_returns,
     RETURN_IN_LOOP: suggest_return_behind_loop,
-    LOSS_OVERWRITTEN: suggest_added_loss,
+    LOSS_OVERWRITTEN: combine(suggest_passes_inside_loop, suggest_added_loss),
     LATE_BINDING: suggest_bound_names,
     MISPLACED_ARGUMENT: suggest_named_argument,
     FILTERED_INDEX: suggest_filtered_rows,
