@@ -60,8 +60,9 @@ def _find_late_pass(loop: StoryLoop, statement: ast.stmt) -> ast.Call | None:
         return None
     if any(isinstance(node, LEAVING) for node in own) or _has_carried_state(loop.node):
         return None
-    stores = [n for n in own if _is_named(n, name.id) and isinstance(n.ctx, ast.Store)]
-    reads = [n for n in own if _is_named(n, name.id) and isinstance(n.ctx, ast.Load)]
+    uses = [n for n in own if isinstance(n, ast.Name) and n.id == name.id]
+    stores = [use for use in uses if isinstance(use.ctx, ast.Store)]
+    reads = [use for use in uses if isinstance(use.ctx, ast.Load)]
     if len(stores) != 1 or not all(_is_number(loop.text, read) for read in reads):
         return None
     if not collect_names(statement.value) & collect_names(loop.node, ast.Store):
@@ -83,10 +84,6 @@ def get_pass(statement: ast.stmt) -> ast.Call | None:
     call = statement.value if isinstance(statement, ast.Expr) else None
     is_pass = isinstance(call, ast.Call) and get_called_name(call) == "backward"
     return call if is_pass and isinstance(call, ast.Call) else None
-
-
-def _is_named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_number(text: SourceText, read: ast.AST) -> bool:
