@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.batch_loops import match_arguments
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -20,6 +21,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
+    list_parameters,
 )
 
 SPLITTING = frozenset({"train_test_split", "random_split", "tensor_split", "split"})
@@ -56,46 +58,97 @@ def _check_loss(
     text: SourceText, statement: ast.Assign, call: ast.Call
 ) -> Iterator[Finding]:
     """Yield the finding for a loss of whole tensors whose rows are evaluated apart."""
-    loss, names = (
-        get_dotted_name(statement.targets[0]),
-        list(map(get_dotted_name, call.args)),
-    )
+    loss = get_dotted_name(statement.targets[0])
+    names = list(map(get_dotted_name, call.args))
     if len(names) != 2 or not all(names) or not loss or "loss" not in loss:
         return
-    rows: dict[str, list[str]] = {}
-    losses = False
-    for node in text.nodes:
-        if not isinstance(node, ast.Subscript):
-            continue
-        owner, mask = get_dotted_name(node.value), get_dotted_name(node.slice)
-        if owner in (names[1], loss) and mask:
-            rows.setdefault(owner, []).append(mask)
-        if isinstance(text.parent(node), ast.Call) and OF_TRAINING.fullmatch(
-            mask.rpartition(".")[2]
-        ):
-            around = text.parent(text.parent(node))
-            losses |= isinstance(around, ast.Assign) and "loss" in text.written(around)
-    apart = [
-        m for m in rows.get(names[1], []) if OF_TEST.fullmatch(m.rpartition(".")[2])
-    ]
-    masks = [
-        name
-        for node in text.nodes
-        if isinstance(node, ast.Name | ast.Attribute)
-        and (name := get_dotted_name(node))
-        and OF_TRAINING.fullmatch(name.rpartition(".")[2])
-        and name.rpartition(".")[0] == (apart[0].rpartition(".")[0] if apart else "")
-    ]
-    if not OF_LABELS.search(names[1]) or loss in rows or losses:
+    if not OF_LABELS.search(names[1]) or _is_reduced_later(call):
         return  # what is reconstructed may be of all rows
-    if not apart or not masks:
+    rows = [(owner, mask) for owner, mask in _iter_rows(text) if owner]
+    apart = [mask for owner, mask in rows if owner == names[1] and _is_of_test(mask)]
+    is_of_rows = loss in [owner for owner, _ in rows] or _has_training_loss(text)
+    if not apart or is_of_rows or _is_written_at_rows(text, names[1]):
+        return
+    mask = _find_training_mask(text, apart[0])
+    if not mask:
         return
     yield build_finding(
         UNUSED_SPLIT,
         f"this loss is of all rows of `{names[1]}`, those of `{apart[0]}` among them:"
-        f" `[{masks[0]}]` takes those to train on",
+        f" `[{mask}]` takes those to train on",
         text.span(call),
     )
+
+
+def _is_reduced_later(call: ast.Call) -> bool:
+    """Return whether a mask may weigh the loss of each row."""
+    return any(
+        word.arg == "reduction" or "mask" in ast.unparse(word.value)
+        for word in call.keywords
+    )
+
+
+def _iter_rows(text: SourceText) -> Iterator[tuple[str, str]]:
+    """Yield what is read at the rows of a mask, and that mask; those of the parameters
+    of a function by the names that its callers have for them.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Store):
+            continue
+        owner, mask = get_dotted_name(node.value), get_dotted_name(node.slice)
+        if not owner or not mask:
+            continue
+        yield owner, mask
+        function = text.around(node, ast.FunctionDef)
+        if function is None or mask not in list_parameters(function):
+            continue
+        root, _, rest = owner.partition(".")
+        for call in text.nodes:
+            if isinstance(call, ast.Call) and get_called_name(call) == function.name:
+                passed = match_arguments(function, call)
+                first = passed.get(root, root)
+                yield f"{first}.{rest}" if rest else first, passed.get(mask, "")
+
+
+def _is_of_test(mask: str) -> bool:
+    return OF_TEST.fullmatch(mask.rpartition(".")[2]) is not None
+
+
+def _has_training_loss(text: SourceText) -> bool:
+    """Return whether a loss takes the rows of a mask for training."""
+    for node in text.nodes:
+        call = text.parent(node)
+        if not isinstance(node, ast.Subscript) or not isinstance(call, ast.Call):
+            continue
+        mask = get_dotted_name(node.slice).rpartition(".")[2]
+        around = text.parent(call)
+        is_loss = isinstance(around, ast.Assign) and "loss" in text.written(around)
+        if is_loss and OF_TRAINING.fullmatch(mask):
+            return True
+    return False
+
+
+def _is_written_at_rows(text: SourceText, name: str) -> bool:
+    """Return whether rows of labels are overwritten, as those that no loss counts."""
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and get_dotted_name(node.value) == name
+        for node in text.nodes
+    )
+
+
+def _find_training_mask(text: SourceText, apart: str) -> str:
+    """Return the name of the mask for training beside one for evaluation, or an empty
+    string: `graph.train_mask`, of what an object sets in its own methods as well.
+    """
+    owner, _, _ = apart.rpartition(".")
+    for node in text.nodes:
+        name = get_dotted_name(node) if isinstance(node, ast.expr) else ""
+        first, _, last = name.rpartition(".")
+        if OF_TRAINING.fullmatch(last) and (first == owner or (owner and first)):
+            return f"{owner}.{last}" if owner else last
+    return ""
 
 
 OF_TRAINING = re.compile(r"(train|trn|training)_?(mask|idx|index|indices|ids|nodes)")
