@@ -53,6 +53,27 @@ EVEN = {
         f"loss = F.mse_loss(y, x, size_average=False) - 0.5 * torch.sum({INNER})",
     "a penalty": f"{SUMMED}loss = recon + mu.pow(2).mean()",
 }  # fmt: skip
+WIDE = VAE.replace("20", "90")
+OF_SAMPLES = {
+    "a sum for each sample":
+        f"loss = F.mse_loss(y, x) - 0.5 * torch.sum({INNER}, dim=1).mean()",
+    "half inside":
+        f"kl = (-0.5 * ({INNER})).sum(1)\nloss = F.mse_loss(y, x) + kl.mean()",
+    "a division by the batch":
+        f"loss = F.mse_loss(y, x) - 0.5 * torch.sum({INNER}) / x.size(0)",
+}  # fmt: skip
+OF_WEIGHTS = {
+    "a weight": f"loss = F.mse_loss(y, x) - 0.01 * ({INNER}).sum(1).mean()",
+    "a weight beside it":
+        f"kl = -0.5 * ({INNER}).sum(1).mean()\nloss = F.mse_loss(y, x) + beta * kl",
+    "a weight of the reconstruction":
+        f"loss = 90 * F.mse_loss(y, x) - 0.5 * ({INNER}).sum(1).mean()",
+    "two sums for each sample":
+        "recon = (y - x).pow(2).sum(1).mean()\n"
+        f"loss = recon - 0.5 * ({INNER}).sum(1).mean()",
+    "two sums over the batch":
+        f"{SUMMED}loss = recon / x.size(0) - 0.5 * torch.sum({INNER}) / x.size(0)",
+}  # fmt: skip
 FOCAL = """\
 import torch
 from torch import nn
@@ -110,6 +131,23 @@ def test_a_mean_beside_a_sum_is_found(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", EVEN)
 def test_weights_and_equal_reductions_are_quiet(name: str, tmp_path: Path) -> None:
     text = VAE.format(body=indent(EVEN[name], "    "))
+    assert find_codes(tmp_path, text, "mixed-reductions") == []
+
+
+@pytest.mark.parametrize("name", OF_SAMPLES)
+def test_a_mean_of_many_pixels_beside_sums_of_samples(
+    name: str, tmp_path: Path
+) -> None:
+    text = WIDE.format(body=indent(OF_SAMPLES[name], "    "))
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "mixed-reductions"
+    assert "counts 90 times too little" in finding.message
+    assert "and `/ x.size(0)`" in finding.fixes[0].message
+
+
+@pytest.mark.parametrize("name", OF_WEIGHTS)
+def test_weights_beside_sums_of_samples_are_quiet(name: str, tmp_path: Path) -> None:
+    text = WIDE.format(body=indent(OF_WEIGHTS[name], "    "))
     assert find_codes(tmp_path, text, "mixed-reductions") == []
 
 

@@ -1,7 +1,8 @@
 """Find losses that are averaged too early, and sums of batches that meet means.
 
 Any weight between two terms is right somewhere. So a term is looked at only where the
-program gives it none: no factor, no division by a size, no sum over the latents first.
+program gives it none: no factor, no division by a size. A sum over the latents first,
+and the mean over samples then, is looked at beside a mean of many pixels only.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ OWN_FACTORS = (0.5, 1.0)
 """Factors that belong to a divergence of normal distributions: half of it, or all."""
 LEAST = 32
 """How many elements a sum has at least, for its mean to be another scale."""
+LEAST_PIXELS = 64
+"""How many a sample has at least, for their mean to outweigh a sum of latents."""
+OF_SAMPLES = "the mean over samples of a sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ def _iter_reduced(scene: HazardContext, loss: Fact) -> Iterator[_Reduced]:
         if call.name in ALL_LOSSES:
             yield _Reduced(call, str(call.op.reduction), factor)
         elif call.name in REDUCTIONS and inputs[0].shape:
-            yield _Reduced(call, call.name, factor)
+            yield _read_mean_of_sums(scene, call, factor) or _Reduced(
+                call, call.name, factor
+            )
         elif call.name in SUMS | DIFFERENCES and len(inputs) == 2:
             waiting += [(part, factor) for part in inputs]
         elif call.name in PRODUCTS | QUOTIENTS and len(inputs) == 1:
@@ -89,9 +95,39 @@ def _iter_reduced(scene: HazardContext, loss: Fact) -> Iterator[_Reduced]:
             waiting.append((inputs[0], -factor))
 
 
+def _read_mean_of_sums(
+    scene: HazardContext, call: OperatorCall, factor: float
+) -> _Reduced | None:
+    """Return the sum that a term makes for each sample, if the term is their mean:
+    `x.sum(1).mean()`, `x.sum() / len(x)`.
+    """
+    fact = call.op.inputs[0]
+    if call.name == "sum" and fact.ndim > 1:
+        samples = fact.shape[0]
+        is_divided = samples > 1 and abs(factor) * samples in OWN_FACTORS
+        return _Reduced(call, OF_SAMPLES, factor * samples) if is_divided else None
+    rows = fact.shape
+    for _ in range(4):
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs or len(rows) != 1:
+            return None
+        if maker.name == "sum" and maker.op.inputs[0].ndim > 1:
+            is_first = maker.op.inputs[0].shape[:1] == rows
+            return _Reduced(maker, OF_SAMPLES, factor) if is_first else None
+        if _is_negation(maker):
+            factor = -factor
+        elif maker.name in PRODUCTS and len(maker.op.inputs) == 1:
+            number = maker.given(1, "other", default=maker.given(0))
+            factor *= number if isinstance(number, int | float) else 0.0
+        else:
+            return None
+        fact = maker.op.inputs[0]
+    return None
+
+
 def _is_divergence(scene: HazardContext, term: _Reduced) -> bool:
     """Return whether a term holds `exp(v) - v`, with no weight but its own half."""
-    if term.how not in REDUCTIONS or term.call.name not in REDUCTIONS:
+    if term.how not in REDUCTIONS | {OF_SAMPLES} or term.call.name not in REDUCTIONS:
         return False
     whole = term.call.op.inputs[0]
     if len(whole.shape) < 2:
@@ -116,7 +152,8 @@ def _find_reconstruction(
     scene: HazardContext, terms: list[_Reduced], divergence: _Reduced
 ) -> _Reduced | None:
     """Return the term without a factor that is reduced in the other way, or None."""
-    wanted = "mean" if divergence.how == "sum" else "sum"
+    wanted = "sum" if divergence.how == "mean" else "mean"
+    least = LEAST_PIXELS if divergence.how == OF_SAMPLES else 1
     samples = divergence.call.op.inputs[0].shape[0]
     for term in terms:
         first = term.call.op.inputs[0]
@@ -124,6 +161,8 @@ def _find_reconstruction(
             continue
         own = term.call.name in ALL_LOSSES or _is_squared(scene, first)
         if not own or len(first.shape) < 2 or first.shape[0] % samples or samples < 2:
+            continue
+        if first.numel < least * first.shape[0]:
             continue
         if min(first.numel, divergence.call.op.inputs[0].numel) >= LEAST:
             return term
@@ -136,6 +175,20 @@ def _is_squared(scene: HazardContext, fact: Fact) -> bool:
 
 
 def _report_mixed(scene: HazardContext, term: _Reduced, other: _Reduced) -> Finding:
+    """Return the finding on a divergence beside a reconstruction of another scale."""
+    if term.how == OF_SAMPLES:
+        first = other.call.op.inputs[0]
+        latents = term.call.op.inputs[0].numel // term.call.op.inputs[0].shape[0]
+        count = first.numel // first.shape[0]
+        message = (
+            f"the reconstruction is a mean over the {count} numbers of a sample and the"
+            f" divergence a sum of {latents} for each, added without a weight: the"
+            f" reconstruction counts {count} times too little"
+        )
+        where = "the divergence: a sum for each sample"
+        return scene.finding(
+            MIXED_REDUCTIONS, other.call.op, message, (term.call.op, where)
+        )
     summed, averaged = (other, term) if term.how == "mean" else (term, other)
     names = {id(term): "the divergence", id(other): "the reconstruction"}
     count = averaged.call.op.inputs[0].numel

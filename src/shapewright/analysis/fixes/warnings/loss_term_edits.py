@@ -92,6 +92,10 @@ def suggest_sum(
     """Suggest `sum` for the mean of a divergence whose reconstruction is summed, and
     `reduction="sum"` for a reconstruction beside a divergence that is.
     """
+    if "the reconstruction is a mean over" in finding.message:
+        if isinstance(node, ast.Call) and get_called_name(node) in LOSSES:
+            yield from _suggest_sum_of_samples(text, node)
+        return
     if "the reconstruction is a mean" in finding.message:
         for place in finding.related:
             other = program.call_at(place.span)
@@ -104,6 +108,24 @@ def suggest_sum(
     if name.endswith("mean"):
         new = f"{name[: -len('mean')]}sum{written[len(name) :]}"
         yield Fix("fits", "`sum` for `mean`", (Edit(text.span(node), new),))
+
+
+def _suggest_sum_of_samples(text: SourceText, call: ast.Call) -> Iterator[Fix]:
+    """Suggest `F.mse_loss(y, x, reduction="sum") / x.size(0)`."""
+    target = call.args[1] if len(call.args) > 1 else None
+    if not isinstance(target, ast.Name | ast.Attribute):
+        return
+    around = text.parent(call)
+    is_factor = isinstance(around, ast.BinOp)
+    if isinstance(around, ast.BinOp):
+        is_factor = not isinstance(around.op, ast.Add | ast.Sub)
+    if is_factor or isinstance(around, ast.Attribute):
+        return
+    samples = f" / {text.written(target)}.size(0)"
+    for fix in _suggest_summed_loss(text, call):
+        message = f"{fix.message} and `{samples.strip()}`"
+        edits = (*fix.edits, Edit(text.span(call).end, samples))
+        yield Fix("fits", message, edits)
 
 
 def _suggest_summed_loss(text: SourceText, call: ast.Call) -> Iterator[Fix]:
