@@ -5,6 +5,7 @@ them: nothing calls one, or `detach()` stands between a loss and its model.
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Sequence
 
 from shapewright.analysis.autograd_errors.history import History
@@ -32,7 +33,7 @@ from shapewright.record.report import Optimized, Place
 
 PASSES = ("backward", "grad", "manual_backward")
 """Functions and methods that compute gradients."""
-MOST = 400
+MOST = 4000
 """Calls that are followed back from a loss."""
 LOST = "the graph of what they compute is lost, as"
 """What is said before the call that takes a graph away."""
@@ -152,11 +153,11 @@ def _find_cut(history: History, backward: Op, layers: set[str]) -> GraphEnd | No
     """Return what takes the graph away between layers and a loss that follows from
     them, if each way from them to the loss has such a call.
     """
-    waiting: list[tuple[int, Op | None]] = [(f.tensor, None) for f in backward.inputs]
+    waiting = deque[tuple[int, Op | None]]((f.tensor, None) for f in backward.inputs)
     seen, cuts = set[tuple[int, bool]](), list[Op]()
     copies: list[GraphEnd] = []
     while waiting and len(seen) < MOST:
-        tensor, cut = waiting.pop(0)
+        tensor, cut = waiting.popleft()
         op = history.program.producers.get(tensor)
         if op is None or (tensor, cut is None) in seen:
             continue
