@@ -114,7 +114,11 @@ UNREAD = {
         "`pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)`",
     ),
     "states beside outputs": ("y, h = self.rnn(x)\nx = h[-1] + y.mean()", ""),
-    "the last step": ("y, _ = self.rnn(x)\nx = y[:, -1]", ""),
+    "the last step": (
+        "y, _ = self.rnn(x)\nx = y[:, -1]",
+        "`y[torch.arange(y.size(0)), lengths - 1]`",
+    ),
+    "the last step beside others": ("y, _ = self.rnn(x)\nx = y[:, -1] + y[:, 0]", ""),
 }
 
 

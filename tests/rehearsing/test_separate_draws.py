@@ -153,11 +153,47 @@ def test_one_draw_decides_for_both(name: str, tmp_path: Path) -> None:
     assert fix.checked
 
 
-@pytest.mark.parametrize("name", ["a class", "a helper"])
+OWN_DRAWS = {
+    "a class": [],
+    "a helper": ["`random.setstate(state)` before the second"],
+}
+
+
+@pytest.mark.parametrize("name", OWN_DRAWS)
 def test_draws_of_the_program_get_no_seed_of_torch(name: str, tmp_path: Path) -> None:
     pad = "\n".join(" " * 8 + line for line in WRONG[name].split("\n"))
     report = rehearsed(tmp_path, SCRIPT.format(lines=pad, loss=PIXELS))
-    assert report.findings[0].fixes == ()
+    assert [fix.message for fix in report.findings[0].fixes] == OWN_DRAWS[name]
+
+
+SEVERAL = """\
+class Turn:
+    def __call__(self, *tensors):
+        count = random.randint(0, 3)
+        turned = tuple(torch.rot90(x, count, (1, 2)) for x in tensors)
+        return turned if len(turned) > 1 else turned[0]
+"""
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+def test_a_transform_of_several_tensors(is_together: bool, tmp_path: Path) -> None:
+    start, _, end = SCRIPT.partition("class Turn:")
+    script = f"{start}{SEVERAL}\n\nclass Data{end.partition('class Data')[2]}"
+    apart = "image = self.transform(image)\nmask = self.transform(mask)\n"
+    both = "image, mask = self.transform(image, mask)"
+    lines = f"{both}\n{BACK}" if is_together else apart + BACK
+    pad = "\n".join(" " * 8 + line for line in lines.split("\n"))
+    findings = rehearsed(tmp_path, script.format(lines=pad, loss=PIXELS)).findings
+    messages = [finding.fixes[0].message for finding in findings]
+    assert messages == ([] if is_together else [f"`{both}`"])
+
+
+def test_two_draws_of_one_state(tmp_path: Path) -> None:
+    lines = (
+        "state = random.getstate()\nimage = self.transform(image)\n"
+        "random.setstate(state)\nmask = self.transform(mask)\n"
+    )
+    assert _codes(tmp_path, lines + BACK, PIXELS) == []
 
 
 def test_two_flips_of_torchvision_begin_with_one_seed(tmp_path: Path) -> None:

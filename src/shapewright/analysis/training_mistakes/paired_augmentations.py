@@ -7,6 +7,7 @@ show that one of them is the target of each pixel of what is made of the other.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -40,6 +41,8 @@ TURNS = (
     "shift",
 )
 """Parts of the names of functions that move pixels."""
+RESTARTS = re.compile(r"seed|set_?state|set_rng_state")
+"""Functions by which two draws begin alike."""
 LOSSES = operators_with("is_loss")
 DIFFERENCES = operators_with("subtracts")
 FROM_DATA = operators_with("takes_program_data")
@@ -72,7 +75,7 @@ def _find_pairs(
 ) -> Iterator[tuple[ast.expr, ast.expr, tuple[str, str]]]:
     """Yield two conditions that draw, and the names that are turned under each."""
     nodes = list(ast.walk(function))
-    if any("seed" in get_called_name(node) for node in nodes):
+    if any(RESTARTS.search(get_called_name(node)) for node in nodes):
         return
     returned = set[str]()
     for node in nodes:
@@ -205,7 +208,7 @@ def _is_certain(call: ast.Call) -> bool:
 def _is_drawing(function: ast.AST) -> bool:
     """Return whether a function draws a number and moves pixels by it."""
     nodes = list(ast.walk(function))
-    if any("seed" in get_called_name(node) for node in nodes):
+    if any(RESTARTS.search(get_called_name(node)) for node in nodes):
         return False
     drawn: set[str] = set()
     for target, value in iter_assignments(function):

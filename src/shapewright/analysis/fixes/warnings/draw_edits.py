@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import find_block, write_before
+from shapewright.analysis.fixes.statements import cut_lines, find_block, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.paired_augmentations import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import collect_names, get_called_name
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    get_dotted_name,
+)
 
 NAMES = ("turned", "is_turned", "turned_together")
 """Names for the draw that decides for both, the first that is free."""
@@ -31,7 +36,9 @@ def suggest_one_draw(
     if isinstance(text.parent(node), ast.If | ast.IfExp):
         yield from _suggest_condition(text, first, node)
     elif isinstance(node, ast.Call) and isinstance(first, ast.Call):
+        yield from _suggest_call_for_both(text, first, node)
         yield from _suggest_seed(text, first, node)
+        yield from _suggest_state(text, first, node)
 
 
 def _suggest_condition(
@@ -67,6 +74,77 @@ def _suggest_seed(text: SourceText, first: ast.Call, second: ast.Call) -> Iterat
         write_before(text, places[1], begin),
     )
     yield Fix("fits", f"`{begin}` before each of the two", edits)
+
+
+def _suggest_call_for_both(
+    text: SourceText, first: ast.Call, second: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `image, mask = flip(image, mask)` for a transform of the program that
+    takes several tensors.
+    """
+    places = _get_places(text, first, second)
+    turns = _list_own_turns(text, first)
+    if not places or not turns or any(turn.args.vararg is None for turn in turns):
+        return
+    block = find_block(text, places[0])
+    is_next = block.index(places[1]) == block.index(places[0]) + 1
+    pairs = [
+        (place.targets[0], call)
+        for place, call in zip(places, (first, second), strict=True)
+        if isinstance(place, ast.Assign) and place.value is call
+        if len(place.targets) == len(call.args) == 1 and not call.keywords
+    ]
+    if len(pairs) != 2 or not is_next:
+        return
+    names = ", ".join(text.line_of(target) for target, _ in pairs)
+    data = ", ".join(text.line_of(call.args[0]) for _, call in pairs)
+    new = f"{names} = {text.line_of(first.func)}({data})"
+    edits = (cut_lines(text, places[1]), Edit(text.span(places[0]), new))
+    yield Fix("fits", f"`{new}`", edits)
+
+
+def _suggest_state(
+    text: SourceText, first: ast.Call, second: ast.Call
+) -> Iterator[Fix]:
+    """Suggest that two calls of a transform of the program begin with one state of the
+    generator by which it draws.
+    """
+    places = _get_places(text, first, second)
+    drawing = {
+        get_dotted_name(node.func).rpartition(".")[0]
+        for turn in _list_own_turns(text, first)
+        for node in ast.walk(turn)
+        if isinstance(node, ast.Call) and get_called_name(node) in DRAWS
+    }
+    ways = STATES.get(next(iter(drawing))) if len(drawing) == 1 else None
+    if not places or ways is None:
+        return
+    state = _choose_name(text, ("state", "own_state", "pair_state"))
+    begin = f"{ways[1]}({state})"
+    edits = (
+        write_before(text, places[0], f"{state} = {ways[0]}()"),
+        write_before(text, places[1], begin),
+    )
+    yield Fix("fits", f"`{begin}` before the second", edits)
+
+
+STATES = {
+    "random": ("random.getstate", "random.setstate"),
+    "torch": ("torch.get_rng_state", "torch.set_rng_state"),
+    "np.random": ("np.random.get_state", "np.random.set_state"),
+}
+"""How the state of a generator is read and set, by the module that draws."""
+
+
+def _list_own_turns(text: SourceText, call: ast.Call) -> list[ast.FunctionDef]:
+    """Return the functions of the file that a call of a transform may run."""
+    named = text.functions(get_called_name(call))
+    functions = [function for _, function in named] or [
+        node
+        for node in text.nodes
+        if _is_own_turn(node) and isinstance(node, ast.FunctionDef)
+    ]
+    return [function for function in functions if isinstance(function, ast.FunctionDef)]
 
 
 def _is_own_turn(node: ast.AST) -> bool:

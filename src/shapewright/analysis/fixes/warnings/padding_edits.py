@@ -147,23 +147,63 @@ def suggest_last_of_each(
         counts = _list_counts(program, finding, text, node, dim)
         for count in [lengths] if lengths else counts:
             yield from _suggest_packing(text, node, count)
+        step = _find_last_step(text, node, dim) if lengths else None
+        if step is not None:
+            yield _write_last_step(text, step, lengths)
     if not isinstance(node, ast.Subscript):
         return
     if any(isinstance(part, ast.Call) for part in ast.walk(node.value)):
         return  # it would be called twice
-    owner = text.written(node.value)
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    first = isinstance(items[0], ast.Slice)
     counts = [*_iter_lengths(text, node)]
-    counts += _list_counts(program, finding, text, node, 1 if first else 0)
+    counts += _list_counts(program, finding, text, node, int(_is_of_samples(node)))
     for lengths in counts:
-        rows = f"torch.arange({owner}.size({0 if first else 1}))"
         values = find_defining(text, lengths)
         if values and all(_is_list(value) for value in values):
             lengths = f"torch.tensor({lengths})"
-        steps = f"{lengths} - 1"
-        new = f"{owner}[{rows}, {steps}]" if first else f"{owner}[{steps}, {rows}]"
-        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        yield _write_last_step(text, node, lengths)
+
+
+def _is_of_samples(step: ast.Subscript) -> bool:
+    """Return whether an index takes a step of all samples, `x[:, -1]`, not `x[-1]`."""
+    items = step.slice.elts if isinstance(step.slice, ast.Tuple) else [step.slice]
+    return isinstance(items[0], ast.Slice)
+
+
+def _write_last_step(text: SourceText, step: ast.Subscript, lengths: str) -> Fix:
+    """Return the fix that takes the last step of each sequence."""
+    owner, is_first = text.written(step.value), _is_of_samples(step)
+    rows = f"torch.arange({owner}.size({0 if is_first else 1}))"
+    steps = f"{lengths} - 1"
+    new = f"{owner}[{rows}, {steps}]" if is_first else f"{owner}[{steps}, {rows}]"
+    return Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(step), new),))
+
+
+def _find_last_step(
+    text: SourceText, layer: ast.Call, dim: int
+) -> ast.Subscript | None:
+    """Return the only place at which the outputs of a recurrent layer are read, if it
+    takes their last step: `out[:, -1]`.
+    """
+    statement, function = text.statement_of(layer), text.around(layer, *FUNCTIONS)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    output = target.elts[0] if isinstance(target, ast.Tuple) else None
+    if not isinstance(output, ast.Name) or function is None:
+        return None
+    if _has_flag(text, layer, "bidirectional"):
+        return None
+    reads = [
+        text.parent(node)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and node.id == output.id
+        if isinstance(node.ctx, ast.Load)
+    ]
+    step = reads[0] if len(reads) == 1 else None
+    if not isinstance(step, ast.Subscript):
+        return None
+    items = step.slice.elts if isinstance(step.slice, ast.Tuple) else [step.slice]
+    is_last = len(items) > dim and ast.unparse(items[dim]) == "-1"
+    others = [item for at, item in enumerate(items) if at != dim]
+    return step if is_last and all(ast.unparse(o) == ":" for o in others) else None
 
 
 def _is_list(value: ast.expr) -> bool:
@@ -205,8 +245,13 @@ DECLARED = re.compile(r"id (\d+) is declared as padding")
 
 def _is_batch_first(text: SourceText, call: ast.Call) -> bool:
     """Return whether the layer of a call is built with its samples first."""
+    return _has_flag(text, call, "batch_first")
+
+
+def _has_flag(text: SourceText, call: ast.Call, flag: str) -> bool:
+    """Return whether the layer of a call is built with a flag."""
     return any(
-        word.arg == "batch_first" and ast.unparse(word.value) == "True"
+        word.arg == flag and ast.unparse(word.value) == "True"
         for value in find_defining(text, get_last_name(call.func))
         for word in (value.keywords if isinstance(value, ast.Call) else ())
     )
