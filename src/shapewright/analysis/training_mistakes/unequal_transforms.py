@@ -13,6 +13,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
+from shapewright.analysis.training_mistakes.raw_inference import find_raw_inference
 from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -41,6 +42,7 @@ def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
         yield from _compare_transforms(text, dict(_iter_functions(text)))
         yield from _find_training_items(text)
         yield from _find_plain_inference(text)
+        yield from find_raw_inference(text, _is_normalizing)
 
 
 def _compare_transforms(

@@ -23,7 +23,12 @@ from shapewright.program.source_text import (
     join_lines,
 )
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name, list_arguments
+from shapewright.program.syntax_nodes import (
+    collect_names,
+    get_called_name,
+    list_arguments,
+    list_parameters,
+)
 
 SMALLEST = {"sqrt": "1e-12"}
 """What a call is given at least: the root of 1e-12 is 1e-6."""
@@ -305,11 +310,28 @@ def suggest_called_normalizer(
     """Suggest `image = normalize(image)` behind the line that makes a tensor of it."""
     places = [program.call_at(related.span) for related in finding.related]
     target = node.targets[0] if isinstance(node, ast.Assign) else None
+    whole = [program.node(related.span) for related in finding.related]
+    for around in whole if isinstance(node, ast.Assign) else ():
+        if around is not None and isinstance(around[1], ast.FunctionDef):
+            yield from _suggest_prepared(text, node, around[1])
+            return
     for place in places if isinstance(target, ast.Name) else ():
         if place is not None and isinstance(node, ast.Assign):
             name = text.written(target) if target is not None else ""
             new = f"{name} = {place[0].written(place[1].func)}({name})"
             yield Fix("fits", f"`{join_lines(new)}`", (write_after(text, node, new),))
+
+
+def _suggest_prepared(
+    text: SourceText, tensor: ast.AST, prepared: ast.FunctionDef
+) -> Iterator[Fix]:
+    """Suggest `x = preprocess(images)` for `x = torch.as_tensor(images)`."""
+    function = text.around(tensor, ast.FunctionDef)
+    parameters = [*list_parameters(function)] if function is not None else []
+    names = [name for name in parameters if name in collect_names(tensor)]
+    if isinstance(tensor, ast.Assign) and len(names) == 1:
+        new = f"{prepared.name}({names[0]})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(tensor.value), new),))
 
 
 def suggest_added_entries(
