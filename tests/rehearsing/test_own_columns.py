@@ -128,7 +128,10 @@ NUMBERED = {
         'test_x = pd.factorize(test["kind"])[0]',
         [],
     ),
-    "a function": ("train_x = encode(train).values\ntest_x = encode(test).values", []),
+    "a function": (
+        "train_x = encode(train).values\ntest_x = encode(test).values",
+        ['`pd.CategoricalDtype(sorted(train["kind"].unique()))`'],
+    ),
 }
 AGREED = {
     "of training": 'train["kind"] = train["kind"].astype("category")\n'

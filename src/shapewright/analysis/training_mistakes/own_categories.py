@@ -14,7 +14,12 @@ from shapewright.analysis.training_mistakes.context import build_finding
 from shapewright.findings.codes import FITTED_ANEW
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    collect_names,
+    get_called_name,
+    list_reads,
+)
 
 AGREED = re.compile(
     r"categories=|CategoricalDtype|set_categories|union_categoricals|add_categories"
@@ -93,6 +98,8 @@ def _find_encoding_functions(
         ]
         tested = [call for call, name in calls if EVALUATED.search(name)]
         trained = [call for call, name in calls if TRAINED.search(name)]
+        others = [call for call, _ in calls if call not in trained]
+        tested = tested or [call for call in others if _is_only_evaluated(text, call)]
         if tested and trained:
             seen.add(function)
             yield build_finding(
@@ -103,6 +110,32 @@ def _find_encoding_functions(
                 text.span(tested[0]),
                 (text.span(numbering.call), "they are numbered here, in each call"),
             )
+
+
+def _is_only_evaluated(text: SourceText, call: ast.Call) -> bool:
+    """Return whether what a call returns is compared with predictions, or handed to
+    what measures a model, and trains nothing.
+    """
+    statement = text.statement_of(call)
+    if not isinstance(statement, ast.Assign) or statement.value is not call:
+        return False
+    names = collect_names(statement, ast.Store)
+    scope = text.around(call, *FUNCTIONS, ast.Module)
+    is_evaluated = False
+    for name in names:
+        for read in list_reads(scope, name):
+            around = [*text.outwards(read)]
+            called = [get_called_name(n) for n in around if isinstance(n, ast.Call)]
+            if any(map(TRAINING.search, called)):
+                return False
+            is_compared = any(isinstance(outer, ast.Compare) for outer in around)
+            is_evaluated |= is_compared or any(map(MEASURING.search, called))
+    return is_evaluated
+
+
+TRAINING = re.compile(r"fit|train|loader|dataset|concat|^cat$", re.I)
+MEASURING = re.compile(r"predict|eval|test|accura|score|report|confusion", re.I)
+"""Parts of names of functions that train a model, and of those that measure one."""
 
 
 def read_numberings(text: SourceText) -> list[_Numbering]:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.batch_loops import match_arguments
 from shapewright.analysis.training_mistakes.own_categories import (
+    TRAINED,
     find_numbering_of_training,
     read_numberings,
 )
@@ -145,6 +147,9 @@ def suggest_training_categories(
     `test[c].astype("category")`.
     """
     known = read_numberings(text)
+    if "numbers the categories of its own table" in finding.message:
+        yield from _suggest_categories_of_training(program, finding, text)
+        return
     tested = next((other for other in known if other.call is node), None)
     if tested is None or tested.way != "astype":
         return
@@ -168,6 +173,33 @@ def suggest_training_categories(
         if isinstance(values, ast.Attribute) and values.attr == "values":
             place = values
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place), new),))
+
+
+def _suggest_categories_of_training(
+    program: Program, finding: Finding, text: SourceText
+) -> Iterator[Fix]:
+    """Suggest `table[c].astype(pd.CategoricalDtype(sorted(train[c].unique())))` in a
+    function that numbers the categories of what it gets, for a table of the module.
+    """
+    spans = [related.span for related in finding.related]
+    for numbering in read_numberings(text):
+        call, data = numbering.call, numbering.data
+        function = text.around(call, ast.FunctionDef)
+        is_told = text.span(call) in spans and numbering.way == "astype"
+        if not is_told or function is None or "pd" not in find_imports(text):
+            continue
+        tables = [
+            match_arguments(function, other).get(numbering.table, "")
+            for other in text.nodes
+            if isinstance(other, ast.Call) and get_called_name(other) == function.name
+            if text.around(other, *FUNCTIONS) is None
+        ]
+        table = next((name for name in tables if TRAINED.search(name)), "")
+        if not table.isidentifier() or not isinstance(data, ast.Subscript):
+            continue
+        column = text.written(data.slice)
+        new = f"pd.CategoricalDtype(sorted({table}[{column}].unique()))"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(call.args[0]), new),))
 
 
 def suggest_later_scaler(
