@@ -69,7 +69,7 @@ def _find_late_pass(loop: StoryLoop, statement: ast.stmt) -> ast.Call | None:
         return None
     block = find_block(loop.text, loop.node)
     for behind in block[block.index(loop.node) + 1 :]:
-        call = get_pass(behind)
+        call = _get_pass(behind)
         if call is not None:
             parts = [get_receiver(call), *call.args]
             is_own = any(p and name.id in collect_names(p, ast.Load) for p in parts)
@@ -79,7 +79,7 @@ def _find_late_pass(loop: StoryLoop, statement: ast.stmt) -> ast.Call | None:
     return None
 
 
-def get_pass(statement: ast.stmt) -> ast.Call | None:
+def _get_pass(statement: ast.stmt) -> ast.Call | None:
     """Return the backward pass that a statement is: `loss.backward()`."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     is_pass = isinstance(call, ast.Call) and get_called_name(call) == "backward"

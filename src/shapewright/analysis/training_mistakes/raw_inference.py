@@ -42,7 +42,7 @@ def find_raw_inference(
         for _, function in text.functions()
         if isinstance(function, ast.FunctionDef)
         and len(list_parameters(function)) == 1
-        and find_conversion(text, function) is not None
+        and _find_conversion(text, function) is not None
         and is_normalizing(text, function)
     ]
     if len(preparing) != 1 or not _is_trained_on(text, preparing[0].name):
@@ -51,7 +51,7 @@ def find_raw_inference(
     for _, function in text.functions():
         if not isinstance(function, ast.FunctionDef) or not _is_asking(text, function):
             continue
-        tensor = find_conversion(text, function)
+        tensor = _find_conversion(text, function)
         called = {get_called_name(node) for node in ast.walk(function)}
         if tensor is None or prepared.name in called or is_normalizing(text, function):
             continue
@@ -73,7 +73,7 @@ def find_raw_inference(
         )
 
 
-def find_conversion(text: SourceText, function: ast.FunctionDef) -> ast.Assign | None:
+def _find_conversion(text: SourceText, function: ast.FunctionDef) -> ast.Assign | None:
     """Return the only statement of a function that makes a tensor of its parameter and
     of nothing else: `x = torch.as_tensor(images)`.
     """
