@@ -55,6 +55,13 @@ WRONG = {
         """,
         "",
     ),
+    "limited means over a width that is trained": (
+        """
+        far = (target.sigmoid() - means.sigmoid()) / widths.exp()
+        loss = -torch.log(torch.exp(-far ** 2 - widths).sum(1)).mean()
+        """,
+        "`torch.logsumexp(-far ** 2 - widths, 1)`",
+    ),
     "a distribution": (
         """
         parts = torch.distributions.Normal(means, widths.exp()).log_prob(target)

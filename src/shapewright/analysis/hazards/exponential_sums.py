@@ -25,6 +25,7 @@ VIEWS = operators_with("moves_dims", "regroups_dims", "keeps_elements") | {
 }
 SUBTRACTIONS = operators_with("subtracts")
 ARITHMETIC = operators_with("is_arithmetic", "divides_elements")
+DIVISIONS = operators_with("divides_elements")
 NEGATIONS = operators_with("negates")
 SQUARES = frozenset({"square", "pow", "**", "__pow__"})
 LEAST = {"float64": -745, "float32": -103, "bfloat16": -92, "float16": -17}
@@ -104,12 +105,15 @@ def _is_limited(scene: HazardContext, square: OperatorCall) -> bool:
     for each element itself, or of what lies within limits.
     """
     waiting, ends = [square.op.inputs[0]], list[int]()
+    is_scaled = False  # by a width that is trained, which may come near to 0
     for _ in range(MOST):
         if not waiting:
             break
         fact = waiting.pop()
         call = _find_maker(scene, fact)
-        if call is not None and call.name in BOUNDED:
+        if call is not None and call.name in DIVISIONS:
+            is_scaled |= any(fact.requires_grad for fact in call.op.inputs[1:])
+        if call is not None and call.name in BOUNDED and not is_scaled:
             return True
         if call is not None and call.name in ARITHMETIC:
             waiting += call.op.inputs
