@@ -150,6 +150,9 @@ def test_what_people_post_finds_a_page() -> None:
     posted = set()
     for file in sorted(POSTS.glob("wave*/*/label.toml")):
         raises = tomllib.loads(file.read_text("utf-8"))["raises"]
+        words = raises.partition(": ")[2]
+        if words and words in (file.parent / "program.py").read_text("utf-8"):
+            continue  # the program's own message
         if raises and not raises.startswith(("AttributeError", "TypeError")):
             posted.add(raises)
     unknown = [text for text in posted if find_message(text) is None]

@@ -16,7 +16,10 @@ KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"
 """The posts whose mistake is found, each with the libraries that it needs."""
 
 USUAL = ("usual", *(f"usual_{number}" for number in range(2, 16)))
-MANY = ("usual_25", "drafts_3", "drafts_4", "silent_4", "silent_5")
+MANY = (
+    *("usual_25", "usual_26", "drafts_3", "drafts_4", "drafts_5"),
+    *("silent_4", "silent_5", "silent_6"),
+)
 MARKS = dict.fromkeys((*USUAL, *MANY), pytest.mark.zoo)
 """Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has, or
 whose classes have tests of their own beside it.

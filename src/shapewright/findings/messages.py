@@ -404,6 +404,11 @@ MESSAGES = (
         r"in DataLoader worker process",
         "items-do-not-stack",
     ),
+    _Message(
+        r"a Tensor with (?P<count>\d+) elements cannot be converted to Scalar",
+        "shape-mismatch",
+        "One number is read of a tensor that holds {count}.",
+    ),
     _Message(r"No module named|No such file or directory", "not-here"),
     _Message(r"must be batches of square|linalg.* square", "not-square"),
     _Message(
