@@ -18,7 +18,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.late_settings import (
     find_method,
-    is_start,
+    iter_derived_classes,
 )
 from shapewright.findings.codes import SIZE_ATTRIBUTE_SET
 from shapewright.findings.finding import Finding
@@ -26,7 +26,6 @@ from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
-    get_last_name,
     get_own_attribute,
     list_parameters,
 )
@@ -38,27 +37,15 @@ ASKING = ("hasattr", "getattr")
 def find_early_settings(scene: RehearsalContext) -> Iterator[Finding]:
     """Find attributes that the `__init__` of a base class sets to something else."""
     for text in scene.program.own_texts():
-        classes = {
-            node.name: node for node in text.nodes if isinstance(node, ast.ClassDef)
-        }
-        for owner in classes.values():
-            names = [get_last_name(base) for base in owner.bases]
-            bases = [classes[name] for name in names if name in classes]
-            own = find_method(owner, "__init__")
-            if len(bases) != 1 or own is None or bases[0] is owner:
-                continue
-            start = next((part for part in own.body if is_start(part)), None)
-            begin = find_method(bases[0], "__init__")
-            if start is None or begin is None or not _is_built(text, owner.name):
-                continue
+        for owner, base, own, start, _ in iter_derived_classes(text):
             for setting in _list_early(own, start):
-                again = _find_overwriting(text, (owner, bases[0]), setting, start)
-                if again is not None:
+                again = _find_overwriting(text, (owner, base), setting, start)
+                if again is not None and _is_built(text, owner.name):
                     name = text.written(setting.targets[0])
                     yield build_finding(
                         SIZE_ATTRIBUTE_SET,
                         f"`{name}` is set before `{text.line_of(start)}`, where"
-                        f" `{bases[0].name}` sets it to `{text.line_of(again.value)}`:"
+                        f" `{base.name}` sets it to `{text.line_of(again.value)}`:"
                         " this setting has no effect",
                         text.span(setting),
                         (text.span(again), "it is overwritten here"),

@@ -59,29 +59,38 @@ def find_late_settings(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+Derived = tuple[ast.ClassDef, ast.ClassDef, ast.FunctionDef, ast.stmt, ast.FunctionDef]
+"""A class and its base, the constructor of the first, the statement there that begins
+the base, and the constructor of the base.
+"""
+
+
+def iter_derived_classes(text: SourceText) -> Iterator[Derived]:
+    """Yield the classes of a text with a base class of the text, which they begin."""
+    classes = {node.name: node for node in text.nodes if isinstance(node, ast.ClassDef)}
+    for owner in classes.values():
+        names = [get_last_name(base) for base in owner.bases]
+        bases = [classes[name] for name in names if name in classes]
+        own = find_method(owner, "__init__")
+        if len(bases) != 1 or own is None or bases[0] is owner:
+            continue
+        start = next((part for part in own.body if _is_start(part)), None)
+        begin = find_method(bases[0], "__init__")
+        if start is not None and begin is not None:
+            yield owner, bases[0], own, start, begin
+
+
 def iter_late_settings(program: Program) -> Iterator[LateSetting]:
     """Yield the attributes that a class of the program sets behind the `__init__` of
     its base class, once for each object that is built there of their defaults.
     """
     for text in program.own_texts():
-        classes = {
-            node.name: node
-            for node in text.nodes
-            if isinstance(node, ast.ClassDef) and node.col_offset == 0
-        }
-        for owner in classes.values():
-            names = [get_last_name(base) for base in owner.bases]
-            bases = [classes[name] for name in names if name in classes]
-            own = find_method(owner, "__init__")
-            if len(bases) != 1 or own is None or bases[0] is owner:
+        for owner, base, own, start, begin in iter_derived_classes(text):
+            if owner.col_offset or base.col_offset:
                 continue
-            start = next((part for part in own.body if is_start(part)), None)
-            begin = find_method(bases[0], "__init__")
-            if start is None or begin is None:
-                continue
-            defaults = _list_defaults(owner) | _list_defaults(bases[0])
+            defaults = _list_defaults(owner) | _list_defaults(base)
             settings = _list_settings(own, start, defaults)
-            for building in _iter_buildings(text, owner, bases[0], begin):
+            for building in _iter_buildings(text, owner, base, begin):
                 read = _collect_read(building)
                 late = tuple(
                     node
@@ -100,7 +109,7 @@ def find_method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return None
 
 
-def is_start(node: ast.stmt) -> bool:
+def _is_start(node: ast.stmt) -> bool:
     """Return whether a statement is `super().__init__(...)`."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or get_called_name(call) != "__init__":
