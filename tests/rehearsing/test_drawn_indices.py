@@ -220,3 +220,94 @@ def test_a_sparse_tensor_without_known_weights_is_checked(tmp_path: Path) -> Non
     text = text.replace("torch.ones(edges.shape[1])", "torch.rand(3)")
     (finding,) = rehearsed(tmp_path, text).findings
     assert finding.code == "index-out-of-range"
+
+
+MASKS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Seeds(Dataset):
+    def __init__(self, count):
+        self.images = torch.rand(count, 3, 64, 64)
+        self.masks = {masks}
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        return self.images[index], self.masks[index]
+
+
+head = nn.Conv2d(8, {outputs}, 1)
+net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), head)
+optimizer = torch.optim.Adam(net.parameters())
+criterion = nn.CrossEntropyLoss()
+for image, mask in DataLoader(Seeds(40), batch_size=8, shuffle=True):
+    optimizer.zero_grad()
+    loss = criterion(net(image), {target})
+    loss.backward()
+    optimizer.step()
+"""
+WHITE = "(torch.rand(count, 1, 64, 64) > 0.5).float() * 255"
+
+
+def test_black_and_white_masks_are_numbers_of_two_classes(tmp_path: Path) -> None:
+    target = "mask.squeeze(1).long()"
+    text = MASKS.format(masks=WHITE, outputs=2, target=target)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "drawn-index"
+    assert finding.message.startswith(f"`{target}` is 0 or 255, ")
+    assert finding.fixes[0].message == "`(self.masks[index] > 0).long()`"
+
+
+def test_what_masks_hold_is_told_behind_their_shape(tmp_path: Path) -> None:
+    text = MASKS.format(masks=WHITE, outputs=2, target="mask")
+    shape, values = rehearsed(tmp_path, text).findings
+    assert shape.fixes[0].message == "`mask.squeeze(1).long()`"
+    assert (values.code, bool(values.fixes)) == ("drawn-index", True)
+
+
+@pytest.mark.parametrize(
+    "masks",
+    [
+        WHITE.removesuffix(" * 255"),
+        f"({WHITE}) / 255",
+        "(torch.rand(count, 1, 64, 64) > 1.5).float() * 255",
+        f"({WHITE}).clamp(max=1)",
+    ],
+)
+def test_masks_of_0_and_1_are_right(masks: str, tmp_path: Path) -> None:
+    text = MASKS.format(masks=masks, outputs=2, target="mask.squeeze(1).long()")
+    assert not rehearsed(tmp_path, text).findings
+
+
+@pytest.mark.parametrize(
+    ("masks", "target", "fix"),
+    [
+        (
+            "(torch.rand(count, 1, 64, 64) > 0.5).float()",
+            "mask",
+            "`nn.BCEWithLogitsLoss()`",
+        ),
+        (
+            "(torch.rand(count, 64, 64) > 0.5).long()",
+            "mask",
+            "`nn.BCEWithLogitsLoss()` and `mask.unsqueeze(1).float()`",
+        ),
+        (
+            "torch.randint(0, 2, (count, 1, 64, 64))",
+            "mask.squeeze(1)",
+            "`nn.BCEWithLogitsLoss()` and `mask.squeeze(1).unsqueeze(1).float()`",
+        ),
+    ],
+)
+def test_a_cross_entropy_over_one_map_is_always_0(
+    masks: str, target: str, fix: str, tmp_path: Path
+) -> None:
+    text = MASKS.format(masks=masks, outputs=1, target=target)
+    findings = rehearsed(tmp_path, text).findings
+    found = {finding.code: finding for finding in findings}
+    assert "the loss is 0 whatever it says" in found["single-class"].message
+    assert found["single-class"].fixes[0].message == fix

@@ -94,7 +94,7 @@ class Scans(Dataset):
 
     def __getitem__(self, i):
         image, mask = torch.rand(1, 8, 8), np.zeros((12, 12), dtype=np.uint8)
-        mask[2:8, 2:8] = 2
+        mask[2:8, 2:8] = {number}
         return image, self.mask_tf(Image.fromarray(mask))
 
 
@@ -109,17 +109,19 @@ for x, y in DataLoader(Scans(), batch_size=8):
 
 
 @pytest.mark.parametrize(
-    ("last", "cast", "fixes"),
+    ("number", "last", "cast", "fixes"),
     [
-        ("transforms.ToTensor()", ".long()", ["`transforms.PILToTensor()`"]),
-        ("transforms.PILToTensor()", ".long()", None),
-        ("transforms.ToTensor()", ".mul(255).long()", None),
+        (2, "transforms.ToTensor()", ".long()", ["`transforms.PILToTensor()`"]),
+        (2, "transforms.PILToTensor()", ".long()", None),
+        (2, "transforms.ToTensor()", ".mul(255).long()", None),
+        (255, "transforms.ToTensor()", ".long()", None),
     ],
 )
 def test_masks_of_classes_that_are_divided_and_cast(
-    last: str, cast: str, fixes: list[str] | None, tmp_path: Path
+    number: int, last: str, cast: str, fixes: list[str] | None, tmp_path: Path
 ) -> None:
-    findings = rehearsed(tmp_path, MASKS.format(last=last, cast=cast)).findings
+    text = MASKS.format(number=number, last=last, cast=cast)
+    findings = rehearsed(tmp_path, text).findings
     told = [f for f in findings if f.code == "scaled-labels"]
     assert [[fix.message for fix in f.fixes if fix.checked] for f in told] == (
         [fixes] if fixes else []

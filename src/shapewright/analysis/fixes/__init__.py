@@ -36,12 +36,16 @@ from shapewright.analysis.fixes.counted_nodes import suggest_counted_nodes
 from shapewright.analysis.fixes.dtype_edits import suggest_floats_between
 from shapewright.analysis.fixes.evaluation_edits import suggest_evaluation
 from shapewright.analysis.fixes.exchanged_arguments import suggest_exchanged_arguments
+from shapewright.analysis.fixes.flat_images import (
+    suggest_flat_map,
+    suggest_unflattened_images,
+)
 from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
 from shapewright.analysis.fixes.interpolation_modes import suggest_interpolation_mode
 from shapewright.analysis.fixes.joined_sizes import suggest_joined_sizes
-from shapewright.analysis.fixes.kept_dims import suggest_kept_dims
+from shapewright.analysis.fixes.kept_dims import suggest_kept_dims, suggest_only_dim
 from shapewright.analysis.fixes.kept_sizes import suggest_kept_sizes
 from shapewright.analysis.fixes.kept_states import (
     suggest_batch_of_sequence,
@@ -151,6 +155,8 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("single", suggest_formatted_number),  # another tensor would be shown
     ("single", suggest_single_number),  # a part of the losses is no mean
     ("rows", index_edits.suggest_masked_rows),  # numbers are no mask
+    ("order", suggest_unflattened_images),  # rows of pixels would be read as an image
+    ("order", suggest_flat_map),  # each row of a map would be classified
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("loss", suggest_binary_loss),  # the batch would be taken for the classes
     ("dtype", suggest_soft_targets),  # shares are no numbers of classes
@@ -173,6 +179,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("rows", suggest_counted_vocabulary),  # a number would not follow the tokens
     ("nodes", suggest_counted_nodes),  # other data would only fit this graph
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
+    ("keyword", suggest_only_dim),  # a stack of vectors would be compared by row
     ("keyword", suggest_kept_dims),  # another dim would be reduced
     ("registered", suggest_registered_lists),  # a cast would leave them untrained
     ("bags", suggest_flat_bags),  # another number would not fit the offsets

@@ -110,6 +110,8 @@ def suggest_rows(
     """
     numbers = DRAWN.search(finding.message)
     ops = [op for op in program.trace.ops if op.span == finding.span]
+    if WHITE.search(finding.message) and ops:
+        yield from suggest_class_of_white(program, ops[0])
     for op in ops if numbers is not None else ():
         assert numbers is not None
         last, size = int(numbers[1]), int(numbers[2])
@@ -122,8 +124,33 @@ def suggest_rows(
             yield from resize_producer(program, op.inputs[0], 1, last + 1)
 
 
+WHITE = re.compile(r" is 0 or \d+, and .* has 2 classes")
+"""What a message of `drawn-index` says of black and white masks."""
 DRAWN = re.compile(r"from -?\d+ to (\d+), and .* has (\d+) (?:rows|classes|elements)")
 """The numbers in a message of `drawn-index`: the last one drawn, and how many fit."""
+
+
+def suggest_class_of_white(program: Program, op: Op) -> Iterator[Fix]:
+    """Suggest `(mask > 0).long()` in the data set that gives black and white masks, and
+    at the loss.
+    """
+    for text in program.own_texts():
+        returned = [
+            function.body[-1].value
+            for _, function in text.functions("__getitem__")
+            if isinstance(function.body[-1], ast.Return)
+        ]
+        for value in returned if len(returned) == 1 else ():
+            mask = value.elts[-1] if isinstance(value, ast.Tuple) else None
+            if isinstance(mask, ast.Name | ast.Attribute | ast.Subscript):
+                new = f"({text.written(mask)} > 0).long()"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(mask), new),))
+    place, targets = program.node(op.span), find_tensor_expressions(program, op)[1:2]
+    for target in targets if place is not None else ():
+        if target is not None and place is not None:
+            new = f"({place[0].written(target[0])} > 0).long()"
+            span = place[0].span(target[0])
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
 
 
 def _suggest_by_draw(
@@ -254,6 +281,27 @@ def _find_drawn_labels(
         if names.search(_get_assigned_name(text, node).lower())
     ]
     return _read_draw(*draws[0]) if len(draws) == 1 else None
+
+
+def find_largest_label(program: Program, fact: Fact) -> int | None:
+    """Return the largest label that a tensor of whole numbers holds: as its data say,
+    or as it is drawn or compared; None if that is unknown.
+    """
+    for maker in (None, *iter_first_makers(program, fact)):
+        facts = maker.outputs if maker is not None else (fact,)
+        for output in facts:
+            known = program.data_values.get(output.tensor)
+            if known is not None and known.highest is not None:
+                return known.highest
+        if maker is None:
+            continue
+        place = program.call_at(maker.span)
+        if place is not None and maker.name.rpartition(".")[2] == "randint":
+            drawn = _read_draw(*place)
+            return drawn.high - 1 if drawn is not None else None
+        if any(output.dtype == "bool" for output in facts):
+            return 1
+    return None
 
 
 def _find_shift(program: Program, fact: Fact, first: Op) -> int:

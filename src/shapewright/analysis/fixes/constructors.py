@@ -10,6 +10,7 @@ from math import lcm
 
 from shapewright.analysis.causes import NO_SIZES, trace_dim
 from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.helper_arguments import find_helper_call
 from shapewright.analysis.fixes.suspect_lines import (
     find_other_item,
     iter_names_for,
@@ -261,8 +262,12 @@ def _find_outer_argument(
     """
     owner = text.around(call, ast.ClassDef)
     path = module.rpartition(".")[0]
-    if owner is None:
-        yield from _find_function_argument(module, text, call, name, sizes)
+    helper = find_helper_call(text, call, name, module)
+    if helper is not None:
+        shown = helper.find_name(sizes[1])
+        shown = shown or write_changed_size(text, helper.argument, *sizes)
+        yield replace_argument(text, helper.call, name, helper.argument, shown)
+        return
     while path and owner is not None:
         built = program.built.get(path)
         if built is not None and built.class_name == owner.name:
@@ -400,36 +405,3 @@ def _suggest_constant(text: SourceText, node: ast.expr, size: int) -> Iterator[F
         is_key = isinstance(text.parent(values[0]), ast.Dict)
         shown = f"{name!r}: {size}" if is_key else f"{name} = {size}"
         yield Fix("fits", f"`{shown}`", (edit,))
-
-
-def _find_function_argument(
-    module: str,
-    text: SourceText,
-    call: ast.Call,
-    name: str,
-    sizes: tuple[int, int],
-) -> Iterator[Fix]:
-    """Find the argument behind a name in a function that builds a part of a model: the
-    call whose result has a name on the path of the layer, or the only call.
-    """
-    function = text.around(call, ast.FunctionDef)
-    parameters = [a.arg for a in function.args.args] if function is not None else []
-    if function is None or name not in parameters:
-        return
-    calls = [
-        node
-        for node in text.nodes
-        if isinstance(node, ast.Call) and get_called_name(node) == function.name
-    ]
-    own: list[ast.Call] = []
-    for outer in calls:
-        statement = text.statement_of(outer)
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        if any(get_last_name(target) in module.split(".") for target in targets):
-            own.append(outer)
-    chosen = own if len(own) == 1 else calls
-    at = parameters.index(name)
-    if len(chosen) == 1 and len(chosen[0].args) > at:
-        node = chosen[0].args[at]
-        shown = write_changed_size(text, node, *sizes)
-        yield replace_argument(text, chosen[0], name, node, shown)

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.class_ranges import suggest_class_of_white
 from shapewright.analysis.fixes.constructors import (
     change_layer_size,
     replace_argument,
@@ -355,7 +356,7 @@ def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     is_void = any(VOID.search(text.text) for text in program.own_texts())
     if classes == 2 and label == WHITE and len(shape) > 2 and not is_void:
-        yield from _suggest_class_of_white(program, op)
+        yield from suggest_class_of_white(program, op)
         return
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
@@ -374,29 +375,6 @@ def suggest_ignored_class(program: Program, failure: Failure) -> Iterator[Fix]:
 VOID = re.compile(r"void|ignore|border|unlabel|uncertain|don.?t.?care", re.IGNORECASE)
 """How a label is called that is no class."""
 WHITE = 255
-
-
-def _suggest_class_of_white(program: Program, op: Op) -> Iterator[Fix]:
-    """Suggest `(mask > 0).long()` in the data set that gives black and white masks, and
-    at the loss.
-    """
-    for text in program.own_texts():
-        returned = [
-            function.body[-1].value
-            for _, function in text.functions("__getitem__")
-            if isinstance(function.body[-1], ast.Return)
-        ]
-        for value in returned if len(returned) == 1 else ():
-            mask = value.elts[-1] if isinstance(value, ast.Tuple) else None
-            if isinstance(mask, ast.Name):
-                new = f"({mask.id} > 0).long()"
-                yield Fix("fits", f"`{new}`", (Edit(text.span(mask), new),))
-    place, targets = program.node(op.span), find_tensor_expressions(program, op)[1:2]
-    for target in targets if place is not None else ():
-        if target is not None and place is not None:
-            new = f"({place[0].written(target[0])} > 0).long()"
-            span = place[0].span(target[0])
-            yield Fix("fits", f"`{join_lines(new)}`", (Edit(span, new),))
 
 
 def _suggest_shorter_length(

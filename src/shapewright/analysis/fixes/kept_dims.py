@@ -1,4 +1,6 @@
-"""Reductions that remove a dim which is needed behind them."""
+"""Reductions that remove a dim which is needed behind them, or that have none to run
+along.
+"""
 
 from __future__ import annotations
 
@@ -98,6 +100,28 @@ def suggest_kept_size(program: Program, failure: Failure) -> Iterator[Fix]:
             if before != fact.shape:
                 break
             fact = maker.inputs[0]
+
+
+def suggest_only_dim(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `dim=0` for vectors, where a call or the constructor of its layer leaves
+    out the dim.
+
+    Example: ``F.cosine_similarity(a, b, dim=0)`` for ``F.cosine_similarity(a, b)``.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != DIM_OUT_OF_RANGE or not op.inputs:
+        return
+    if any(len(fact.shape) != 1 for fact in op.inputs):
+        return
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    place = program.call_at(built.span if built is not None else op.span)
+    if place is None or len(place[1].args) > (
+        0 if built is not None else len(op.inputs)
+    ):
+        return
+    if all(word.arg not in ("dim", "axis", None) for word in place[1].keywords):
+        yield with_keyword(*place, "dim=0")
 
 
 def _list_reductions(program: Program, fact: Fact) -> list[Op]:

@@ -16,7 +16,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
-from shapewright.program.syntax_nodes import get_last_name
+from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 DIFFERENCE = re.compile(r"batch: (\[.+\])? ?is \(([\d, ]*)\) in one and \(([\d, ]*)\)")
 """The field of a finding's message, and its two shapes."""
@@ -146,7 +146,7 @@ def _iter_bodies(
                 pad = pad.replace("{}", "[torch.as_tensor(row) for row in {}]")
             pad = "{}" if has_texts else pad
             is_ragged = is_sequence or lists is not None
-            yield from _iter_bodies_of_dicts(returned, field, is_ragged, pad)
+            yield from _iter_bodies_of_dicts(text, returned, field, is_ragged, pad)
         return
     names = _name_columns(returned)
     split = f"{', '.join(names)} = zip(*items)"
@@ -161,7 +161,11 @@ def _iter_bodies(
     padded = []
     for columns in choices:
         body = [split]
-        body += [f"{names[i]} = {pad.format(rows.format(names[i]))}" for i in columns]
+        body += [
+            f"{names[i]} = "
+            + _pad_labels(text, names[i], pad).format(rows.format(names[i]))
+            for i in columns
+        ]
         kept = [
             name if i in columns else f"{DEFAULT}({name})"
             for i, name in enumerate(names)
@@ -231,29 +235,74 @@ def _iter_bodies_of_maps(
 
 
 def _iter_bodies_of_dicts(
-    returned: ast.Dict, field: str, is_sequence: bool, pad: str
+    text: SourceText, returned: ast.Dict, field: str, is_sequence: bool, pad: str
 ) -> Iterator[tuple[list[str], str]]:
-    """Yield functions that pad one field of items that are dicts, or all of them."""
+    """Yield functions that pad one field of items that are dicts, that and another one,
+    or all of them.
+    """
     constants = [key for key in returned.keys if isinstance(key, ast.Constant)]
     keys = [key.value for key in constants if isinstance(key.value, str)]
     own = [key for key in keys if field == f"[{key!r}]"]
     if len(keys) != len(returned.keys) or not own or not is_sequence:
         return
-    for padded in (own, keys):
-        listed = ", ".join(f'"{key}"' for key in padded)
+    others = [key for key in keys if key not in own][:MOST_OTHERS]
+    pairs = [[key for key in keys if key in (*own, other)] for other in others]
+    choices = [own, *pairs, *([keys] if len(keys) > len(PAIR) else [])]
+    for padded in choices:
+        rows = [
+            f'    "{key}": {_pad_labels(text, key, pad).format(_get_column(key))},'
+            for key in padded
+        ]
         yield (
             [
-                f"fields = [{listed}]",
                 "columns = {key: [item[key] for item in items] for key in items[0]}",
+                "padded = {",
+                *rows,
+                "}",
                 "return {",
-                f"    key: {pad.format('column')} if key in fields",
-                f"    else {DEFAULT}(column)",
+                f"    key: padded[key] if key in padded else {DEFAULT}(column)",
                 "    for key, column in columns.items()",
                 "}",
             ],
             ("keeps " if pad == "{}" else "pads ")
             + " and ".join(f"`{key}`" for key in padded),
         )
+
+
+MOST_OTHERS = 6
+"""Fields that are padded beside another one, one after the other."""
+
+
+def _get_column(key: str) -> str:
+    """Return the text of the values of a field."""
+    return f'columns["{key}"]'
+
+
+LABELS = re.compile(r"label|target|tag|class|^y$", re.I)
+IGNORING = frozenset({"CrossEntropyLoss", "cross_entropy", "NLLLoss", "nll_loss"})
+"""Losses that leave out labels of -100 unless they are given another number."""
+
+
+def _pad_labels(text: SourceText, name: str, pad: str) -> str:
+    """Return the call that pads labels with the number that the loss leaves out, and
+    that for other fields as it is.
+    """
+    if not LABELS.search(name) or "padding_value" in pad or "batch_first" not in pad:
+        return pad
+    calls = [node for node in text.nodes if get_called_name(node) in IGNORING]
+    given = [
+        text.written(word.value)
+        for call in calls
+        for word in getattr(call, "keywords", [])
+        if word.arg == "ignore_index"
+    ]
+    if not calls or len({*given}) > 1 or (given and not NUMBER.fullmatch(given[0])):
+        return pad
+    value = f", padding_value={given[0] if given else -100})"
+    return f"{pad[:-1]}{value}"
+
+
+NUMBER = re.compile(r"-?\d+|[A-Z][A-Z_0-9]*")
 
 
 def _has_rows(text: SourceText, is_list: bool) -> bool:

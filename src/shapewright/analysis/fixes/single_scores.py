@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterator
 from math import prod
 
+from shapewright.analysis.fixes.class_ranges import find_largest_label
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Edit, Fix, Related
+from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name
@@ -38,8 +39,25 @@ def suggest_binary_loss(program: Program, failure: Failure) -> Iterator[Fix]:
     one score for each sample.
     """
     op = program.trace.ops[failure.op]
-    if not _has_single_score(program, op):
-        return
+    ops = [program.trace.ops[other.op] for other in program.failures]
+    if _has_single_score(program, op):
+        yield from _suggest_for_calls(program, op, ops)
+
+
+def suggest_binary_loss_of_one(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the same where a cross entropy runs over one class and is always 0."""
+    op = program.op_at(finding.span, finding.module)
+    ops = [other for other in program.trace.ops if _has_name_of_loss(other)]
+    if op is not None and _has_name_of_loss(op) and _is_of_two(program, op):
+        yield from _suggest_for_calls(program, op, ops)
+
+
+def _suggest_for_calls(program: Program, op: Op, ops: list[Op]) -> Iterator[Fix]:
+    """Suggest a binary loss where the loss of a call is built, and targets of the shape
+    and the dtype of the scores in each call of it.
+    """
     table = OF_PROBABILITIES if _is_activated(program, op) else OF_LOGITS
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
@@ -53,7 +71,6 @@ def suggest_binary_loss(program: Program, failure: Failure) -> Iterator[Fix]:
             return
         message, edit = _write_loss(*place, table)
         edits += [edit] if edit is not None else []
-    ops = [program.trace.ops[other.op] for other in program.failures]
     seen: set[object] = set()
     for other in ops if built is not None else [op]:
         same = program.layer(other)
@@ -67,7 +84,8 @@ def suggest_binary_loss(program: Program, failure: Failure) -> Iterator[Fix]:
             message, edit = _write_loss(text, call, table, whole=False)
             edits += [edit] if edit is not None else []
         target = _find_target(call)
-        if target is None or not _has_single_score(program, other):
+        is_single = _has_single_score(program, other) or _is_of_two(program, other)
+        if target is None or not is_single:
             return
         method = _write_method(other)
         if method:
@@ -76,6 +94,21 @@ def suggest_binary_loss(program: Program, failure: Failure) -> Iterator[Fix]:
             edits += fix.edits
     if message and edits:
         yield Fix("fits", message, tuple(edits))
+
+
+def _has_name_of_loss(op: Op) -> bool:
+    """Return whether an operator is a cross entropy of two tensors."""
+    return op.name.rpartition(".")[2] == LOSS and len(op.inputs) > 1
+
+
+def _is_of_two(program: Program, op: Op) -> bool:
+    """Return whether the targets of one class are fractions, or 0 and 1."""
+    scores, target = op.inputs[:2]
+    if scores.ndim < 2 or scores.shape[1] != 1:
+        return False
+    if target.dtype.startswith(("float", "bf")):
+        return target.shape == scores.shape
+    return find_largest_label(program, target) == 1
 
 
 def describe_single_score(program: Program, failure: Failure) -> Related | None:
@@ -93,7 +126,7 @@ def _has_single_score(program: Program, op: Op) -> bool:
     """Return whether a cross entropy is given one score and one target for each sample,
     which is no number of a class.
     """
-    if op.name.rpartition(".")[2] != LOSS or len(op.inputs) < 2:
+    if not _has_name_of_loss(op):
         return False
     scores, target = op.inputs[:2]
     if target.shape[:1] != scores.shape[:1] or prod(target.shape) != prod(scores.shape):

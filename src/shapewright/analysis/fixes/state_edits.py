@@ -25,7 +25,8 @@ from shapewright.findings.codes import HIDDEN_STATE_SHAPE, INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     get_dotted_name,
@@ -336,9 +337,26 @@ def _find_passed_batch(
         arguments |= {word.arg: word.value for word in call.keywords if word.arg}
         value = arguments.get(name.id)
         if value is not None and state.shape[others[0]] > 0:
-            new = _write_batch(program, failure, text, call, wanted[others[0]])
+            new = _write_other_dim(program, failure, text, value, wanted[others[0]])
+            new = new or _write_batch(program, failure, text, call, wanted[others[0]])
             return replace_argument(text, call, name.id, value, new)
     return None
+
+
+def _write_other_dim(
+    program: Program, failure: Failure, text: SourceText, value: ast.expr, size: int
+) -> str:
+    """Write `x.size(1)` for `x.size(0)` where a layer reads the time first."""
+    shape = program.trace.ops[failure.op].inputs[0].shape
+    match = READ_SIZE.fullmatch(text.written(value))
+    if match is None or len(shape) != 3 or shape[1] != size or shape[0] == size:
+        return ""
+    return f"{match[1]}1{match[3]}"
+
+
+BATCH_SIZES = ("batch_size", "BATCH_SIZE", "batchsize", "bs", "bsz", "BATCH", "B")
+READ_SIZE = re.compile(r"([\w.]+\.(?:size\(|shape\[|size\(\)\[))(0)([)\]])")
+"""A size of a tensor's dim 0 as it is written."""
 
 
 def _write_batch(
@@ -420,8 +438,20 @@ def _is_batch_first_meant(program: Program, failure: Failure) -> bool:
     for at, wanted in find_wanted_states(program, failure):
         data, shape = op.inputs[0].shape, op.inputs[at].shape
         if len(shape) == len(wanted) == len(data) == 3:
-            return (shape[1], wanted[1]) == data[:2]
+            is_counted = (shape[1], wanted[1]) == data[:2]
+            return is_counted and not _has_batch_second(program, data)
     return False
+
+
+def _has_batch_second(program: Program, data: tuple[int, ...]) -> bool:
+    """Return whether the program calls the size of dim 1, not of dim 0, its batch."""
+    sizes = {
+        evaluate_whole_number(value)
+        for text in program.own_texts()
+        for name in BATCH_SIZES
+        for value in find_defining(text, name)
+    } - {None}
+    return data[1] in sizes and data[0] not in sizes
 
 
 def suggest_unbatched_sequence(program: Program, failure: Failure) -> Iterator[Fix]:

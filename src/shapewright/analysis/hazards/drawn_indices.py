@@ -5,7 +5,8 @@ embedding, classes of a loss, places of `scatter`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.target_values import CLASS_LOSSES, SAME
@@ -31,6 +32,11 @@ DEEPEST = 12
 MOST_JOINED = 8
 FARTHEST = 24
 """Calls between a draw and its use, at most."""
+UNIFORM = frozenset({"rand", "rand_like"})
+COMPARED = operators_with("compares_elements") | {"<", "<=", ">", ">="}
+MIDDLE = (0.1, 0.9)
+MANY = 256
+"""Numbers of which some are on each side of one in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,14 @@ class _Draw:
     low: int | None
     high: int
     op: Op
+    is_truth: bool = False
 
-    def shift(self, by: int) -> _Draw:
-        """Return the same draw of values that a number was added to."""
-        low = self.low + by if self.low is not None else None
-        return _Draw(low, self.high + by, self.op)
+    def scale(self, by: int, shift: int) -> _Draw:
+        """Return the same draw of values that were multiplied and that a number was
+        added to.
+        """
+        low = self.low * by + shift if self.low is not None else None
+        return replace(self, low=low, high=self.high * by + shift)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,11 @@ def find_drawn_indices(scene: HazardContext) -> Iterator[Finding]:
             where = "their limits are these"
         if draw.op.name.endswith(CHOICE):
             what += f", one of {draw.op.inputs[0].shape[-1]} columns"
+        if draw.is_truth:
+            what, where = (
+                f"is {draw.low} or {draw.high}",
+                "this comparison gives 0 and 1",
+            )
         if draw.low is None:
             what, where = f"has numbers up to {draw.high}", "the data are read here"
         message = (
@@ -137,7 +151,7 @@ def _find_draw(
     """Follow values back to the call that drew them; None if anything else came in, or
     if only a part of known data is used.
     """
-    shift, taken = 0, _Taken(is_part=of_part)
+    factor, shift, taken = 1, 0, _Taken(is_part=of_part)
     for far in range(FARTHEST):
         call = written.get(fact.tensor) or scene.maker(fact)
         if call is not None and fact.tensor in written and _is_small(call, shift):
@@ -147,36 +161,83 @@ def _find_draw(
         known = scene.program.data_values.get(fact.tensor)
         if known is not None and call is not None and fact.tensor not in written:
             high = taken.find_highest(known)
-            return _Draw(None, high + shift, call.op) if high is not None else None
+            drawn = _Draw(None, high, call.op) if high is not None else None
+            return drawn.scale(factor, shift) if drawn is not None else None
         if call is None or (fact.tensor in written and call.name not in DRAWS):
             return None
-        if call.name.removesuffix("_like") in DRAWS:
-            limits = _find_limits(call)
-            if limits is None:
-                return None
-            return _Draw(limits[0] + shift, limits[1] - 1 + shift, call.op)
-        if call.name == CHOICE:
-            return _Draw(0, call.op.inputs[0].shape[-1] - 1 + shift, call.op)
         if call.name in BUCKETS:
-            return _find_buckets(call, shift)
-        if call.name in ("+", "add", "-", "sub") and len(call.op.inputs) == 1:
-            number = [v for _, v in call.op.arguments if type(v) is int]
-            if len(number) != 1 or "__rsub__" in call.op.function:
-                return None
-            shift += number[0] if call.name in ("+", "add") else -number[0]
-        elif not _has_same_values(call):
+            return _find_buckets(call, shift) if factor == 1 else None
+        if _is_start(call, fact):
+            drawn = _read_start(scene, call, fact)
+            return drawn.scale(factor, shift) if drawn is not None else None
+        change = _read_change(call)
+        if change is None or not call.op.inputs:
             return None
-        if not call.op.inputs:
-            return None
+        factor, shift = factor * change[0], shift + factor * change[1]
         taken.note(call)
         if call.name in JOINS and len(call.op.inputs) > 1:
             is_part = taken.column is not None or of_part  # of which rows is unknown
             if far >= DEEPEST:
                 return None
             least = _find_least_draw(scene, call, written, is_part)
-            return least.shift(shift) if least is not None else None
+            return least.scale(factor, shift) if least is not None else None
         fact = call.op.inputs[0]
     return None
+
+
+def _is_start(call: OperatorCall, fact: Fact) -> bool:
+    """Return whether a call draws values, or decides whether they are true."""
+    is_draw = call.name.removesuffix("_like") in DRAWS or call.name == CHOICE
+    return is_draw or fact.dtype == "bool"
+
+
+def _read_start(scene: HazardContext, call: OperatorCall, fact: Fact) -> _Draw | None:
+    """Return the values that a call draws, as far as it says which."""
+    if call.name == CHOICE:
+        return _Draw(0, call.op.inputs[0].shape[-1] - 1, call.op)
+    if call.name.removesuffix("_like") in DRAWS:
+        limits = _find_limits(call)
+        return _Draw(limits[0], limits[1] - 1, call.op) if limits is not None else None
+    is_drawn = _is_drawn_comparison(scene, call)
+    return _Draw(0, 1, call.op, is_truth=True) if is_drawn else None
+
+
+def _read_change(call: OperatorCall) -> tuple[int, int] | None:
+    """Return the number that a call multiplies values by, and the one that it adds;
+    None if it makes other values of them.
+    """
+    if call.name in ("+", "add", "-", "sub") and len(call.op.inputs) == 1:
+        number = [v for _, v in call.op.arguments if type(v) is int]
+        if len(number) != 1 or "__rsub__" in call.op.function:
+            return None
+        return 1, number[0] if call.name in ("+", "add") else -number[0]
+    if call.name in ("*", "mul") and len(call.op.inputs) == 1:
+        factor = _get_factor(call)
+        return (factor, 0) if factor is not None else None
+    return (1, 0) if _has_same_values(call) else None
+
+
+def _get_factor(call: OperatorCall) -> int | None:
+    """Return the positive whole number that a call multiplies by, or None."""
+    numbers = [value for _, value in call.op.arguments if type(value) in (int, float)]
+    if len(numbers) != 1 or numbers[0] < 1 or numbers[0] != int(numbers[0]):
+        return None
+    return int(numbers[0])
+
+
+def _is_drawn_comparison(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a call compares many random numbers with one of those between
+    them, so that it gives both truth values.
+    """
+    maker = scene.maker(call.op.inputs[0]) if len(call.op.inputs) == 1 else None
+    if call.name not in COMPARED or maker is None or maker.name not in UNIFORM:
+        return False
+    limits = [value for _, value in call.op.arguments if type(value) is float]
+    return (
+        len(limits) == 1
+        and MIDDLE[0] <= limits[0] <= MIDDLE[1]
+        and prod(call.op.inputs[0].shape) >= MANY
+    )
 
 
 def _find_buckets(call: OperatorCall, shift: int) -> _Draw | None:

@@ -20,6 +20,7 @@ from shapewright.program.syntax_nodes import (
     get_last_name,
     iter_assignments,
 )
+from shapewright.record.ops import Fact
 
 LARGEST_MEAN = 1.0
 """What a mean of pixels between 0 and 1 is less than."""
@@ -69,7 +70,9 @@ def _has_small_means(norm: ast.expr) -> bool:
 
 
 WHITE = 255
+BLACK_AND_WHITE = (0, WHITE)
 DIVISIONS = operators_with("divides_elements")
+PRODUCTS = frozenset({"*", "mul", "mul_"})
 
 
 def _is_division_by_white(call: OperatorCall) -> bool:
@@ -81,8 +84,11 @@ def _is_division_by_white(call: OperatorCall) -> bool:
 @looks_for(SCALED_LABELS)
 def find_scaled_labels(scene: HazardContext) -> Iterator[Finding]:
     """Find masks of classes that are made a tensor by `ToTensor` and whole numbers
-    afterwards: all are 0 then.
+    afterwards: all are 0 then. The white of a mask becomes 1.
     """
+    values = scene.program.data_values.values()
+    if any(data.kinds == BLACK_AND_WHITE for data in values):
+        return
     seen: set[object] = set()
     for text in scene.program.own_texts():
         makers = set(_iter_makers(text))
@@ -120,6 +126,8 @@ def _find_scaled_casts(scene: HazardContext, seen: set[object]) -> Iterator[Find
             if maker is None or not maker.op.inputs:
                 break
             if _is_division_by_white(maker):
+                if _is_white(scene, maker.op.inputs[0]):
+                    break
                 seen.add(call.op.span)
                 name = scene.words(call.op)[0]
                 message = (
@@ -133,6 +141,20 @@ def _find_scaled_casts(scene: HazardContext, seen: set[object]) -> Iterator[Find
             if maker.name not in CARRYING:
                 break
             fact = maker.op.inputs[0]
+
+
+def _is_white(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether numbers were multiplied by 255 before."""
+    for _ in range(FARTHEST):
+        maker = scene.maker(fact)
+        if maker is None or not maker.op.inputs:
+            return False
+        if maker.name in PRODUCTS and maker.given(1) == WHITE:
+            return True
+        if maker.name not in CARRYING:
+            return False
+        fact = maker.op.inputs[0]
+    return False
 
 
 def _list_transforms(scene: HazardContext) -> list[Related]:

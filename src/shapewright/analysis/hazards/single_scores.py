@@ -65,7 +65,7 @@ def _get_constant(scene: HazardContext, call: OperatorCall) -> str:
         is_one = shape[1] == 1 and (
             target.dtype.startswith("int") or target.shape == shape
         )
-        return "the loss is 0 whatever it says" if is_one and len(shape) == 2 else ""
+        return "the loss is 0 whatever it says" if is_one else ""
     if call.name == "log_softmax":
         at = find_softmax_dim(call)
         is_one = at in (channel, 1) and shape[1 if at == 1 else channel] == 1

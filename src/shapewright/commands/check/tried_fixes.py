@@ -29,6 +29,7 @@ from shapewright.commands.check.fixes import (
 from shapewright.findings.codes import (
     CHANNEL_MISMATCH,
     CHANNELS_LAST,
+    DRAWN_INDEX,
     INDEX_OUT_OF_RANGE,
     MIXED_DEVICES,
     NORMALIZED_SHAPE,
@@ -95,7 +96,7 @@ def is_enough(
     is_decided = mend.option.kind in OF_ELEMENTS or (
         mend.option.kind in DECIDED and turn > 0
     )  # what is warned of then was behind the error
-    is_worse = _count_warnings(tried) > shared and not is_decided
+    is_worse = _count_warnings(mend) > shared and not is_decided
     if _is_of_order(mend.option, code) and tried.complete and turn > 0:
         return True  # a number that fits as well is dropped for it
     if not _is_clean(mend, before) or is_worse:
@@ -116,9 +117,12 @@ HIDDEN = frozenset({PADDED_MEAN, PADDED_LAST_STEP})
 """Warnings of padding, which the right repair of a mask or a mean brings to light."""
 
 
-def _count_warnings(tried: Tried) -> int:
-    """Return how many warnings of a run may be due to its repair."""
-    return sum(place[2] not in HIDDEN for place in tried.warnings)
+def _count_warnings(mend: Mend) -> int:
+    """Return how many warnings of a run may be due to its repair: the range of labels
+    is not due to their shape or their dtype.
+    """
+    hidden = HIDDEN | {DRAWN_INDEX} if mend.option.kind in HEEDING else HIDDEN
+    return sum(place[2] not in hidden for place in mend.tried.warnings)
 
 
 def is_output_sure(program: Program) -> bool:
@@ -407,7 +411,7 @@ def rank_repair(
         bool(new),
         differs,
         mend.loses_samples,
-        max(0, _count_warnings(tried) - shared),
+        max(0, _count_warnings(mend) - shared),
         len({*tried.failures}),
         mend.option.cost,
     )

@@ -60,7 +60,7 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
             columns=columns,
             quantiles=_list_quantiles(data) if whole else (),
             limits=(least, largest),
-            kinds=_list_kinds(data) if whole and largest - least < MOST_KINDS else (),
+            kinds=_list_kinds(data, least, largest) if whole else (),
         )
     lowest, highest = (value.item() for value in data.detach().aminmax())
     is_finite = isfinite(lowest) and isfinite(highest)
@@ -81,9 +81,14 @@ def describe_data(engine: _Watcher, data: torch.Tensor) -> DataValues | None:
     )
 
 
-def _list_kinds(data: torch.Tensor) -> tuple[int, ...]:
-    """Return the distinct numbers of what has few, such as class labels."""
-    return tuple(map(int, data.detach().unique().tolist()))
+def _list_kinds(data: torch.Tensor, least: int, largest: int) -> tuple[int, ...]:
+    """Return the distinct numbers of what has few, such as class labels, or the black
+    and white of a mask.
+    """
+    if largest - least < MOST_KINDS:
+        return tuple(map(int, data.detach().unique().tolist()))
+    is_of_two = bool(((data == least) | (data == largest)).all())
+    return (least, largest) if is_of_two else ()
 
 
 def _has_supposed(engine: _Watcher) -> bool:

@@ -68,12 +68,42 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
         trained -= _collect_read_again(history, first, cause.failing)
     if not trained and isinstance(statement, ast.Assign):
         yield from _suggest_without_graph(text, statement, cause)
-    written = text.written(statement)
-    if "\n" in written or statement.col_offset > loop.col_offset:
+    if statement.col_offset > loop.col_offset:
         return
-    words = f"`{join_lines(written)}` inside the loop"
-    edits = (cut_lines(text, statement), write_before(text, loop.body[0], written))
-    yield Fix("fits", words, edits)
+    yield from _suggest_moved(history, text, statement, loop)
+
+
+def _suggest_moved(
+    history: History, text: SourceText, statement: ast.stmt, loop: ast.stmt
+) -> Iterator[Fix]:
+    """Suggest a statement inside the loop, with those that compute what it reads: the
+    prediction beside its loss.
+    """
+    moved, reads = [statement], collect_names(statement, ast.Load)
+    block: list[ast.stmt] = getattr(text.parent(statement), "body", [])
+    graphs = {
+        op.span.line
+        for op in history.program.trace.ops
+        if op.span is not None and any(fact.requires_grad for fact in op.outputs)
+    }
+    before = block[: block.index(statement)] if statement in block else []
+    for earlier in reversed(before):
+        lines = range(earlier.lineno, (earlier.end_lineno or earlier.lineno) + 1)
+        if not isinstance(earlier, ast.Assign) or not graphs & {*lines}:
+            break
+        if collect_names(earlier, ast.Store) & reads:
+            moved.insert(0, earlier)
+            reads |= collect_names(earlier, ast.Load)
+    written = [text.written(part) for part in moved]
+    if any("\n" in line for line in written) or not isinstance(
+        loop, ast.For | ast.While
+    ):
+        return
+    indent = " " * loop.body[0].col_offset
+    shown = " and ".join(f"`{join_lines(line)}`" for line in written)
+    edits = [cut_lines(text, part) for part in moved]
+    edits.append(write_before(text, loop.body[0], f"\n{indent}".join(written)))
+    yield Fix("fits", f"{shown} inside the loop", tuple(edits))
 
 
 def suggest_detached_attribute(history: History, cause: Cause) -> Iterator[Fix]:

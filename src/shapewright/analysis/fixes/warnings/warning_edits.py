@@ -10,6 +10,7 @@ from shapewright.analysis.fixes.class_ranges import suggest_rows
 from shapewright.analysis.fixes.last_states import suggest_last_of_broadcast
 from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.position_edits import suggest_batch_first
+from shapewright.analysis.fixes.single_scores import suggest_binary_loss_of_one
 from shapewright.analysis.fixes.warnings.accidental_shapes import (
     suggest_equal_ranks,
     suggest_equal_shapes,
@@ -358,7 +359,7 @@ WAYS: dict[str, Suggest] = {
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
     UNSHIFTED_TARGET: combine(suggest_shifted_items, suggest_left_padding),
-    SINGLE_CLASS: suggest_sign,
+    SINGLE_CLASS: combine(suggest_sign, suggest_binary_loss_of_one),
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     REVERSED_STRAIGHT_THROUGH: combine(
         suggest_straight_through, suggest_detached_operand

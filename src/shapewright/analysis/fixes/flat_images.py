@@ -1,0 +1,126 @@
+"""Images that are flat where a convolution reads them, and maps that are not where a
+linear layer does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from math import prod
+
+from shapewright.analysis.fixes.constructors import change_layer_size
+from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.makers import iter_first_makers
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.findings.codes import INNER_DIM_MISMATCH, WRONG_RANK
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import values_of
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op
+
+CONVOLUTIONS = values_of("spatial_dims")
+VIEWS = frozenset({"view", "reshape", "flatten"})
+
+
+def suggest_unflattened_images(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `images` for `images.view(-1, 28 * 28)` in front of a convolution that
+    the images fitted before.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    if unmet is None or unmet.code != WRONG_RANK or _get_needed_dims(op) is None:
+        return
+    first = _find_flattening(program, op)
+    layer = program.layer(op)
+    if first is None:
+        return
+    edits: dict[Span, Edit] = {}
+    for other in program.failures:
+        refused = program.trace.ops[other.op]
+        same = program.layer(refused)
+        is_same = same is not None and layer is not None and same.path == layer.path
+        if refused is not op and not is_same:
+            continue
+        place = _find_flattening(program, refused)
+        if place is not None:
+            tail = _get_tail(*place)
+            edits.setdefault(tail, Edit(tail, ""))
+    text, call = first
+    func = call.func
+    assert isinstance(func, ast.Attribute)
+    shown = f"`{join_lines(text.written(func.value))}`"
+    without = f"`{join_lines(text.at(_get_tail(text, call)))}`"
+    more = f", in {len(edits)} places" if len(edits) > 1 else ""
+    yield Fix("fits", f"{shown} without {without}{more}", tuple(edits.values()))
+
+
+def _get_needed_dims(op: Op) -> int | None:
+    """Return how many dims a convolution of batches reads, or None for another call."""
+    dims = CONVOLUTIONS.get(op.name.rpartition(".")[2])
+    return dims + 2 if dims is not None and len(op.inputs) > 1 else None
+
+
+def _find_flattening(program: Program, op: Op) -> tuple[SourceText, ast.Call] | None:
+    """Return the call of a method that flattened what fitted a convolution."""
+    dims = _get_needed_dims(op)
+    if dims is None:
+        return None
+    channels = op.inputs[1].shape[1]
+    for maker in iter_first_makers(program, op.inputs[0]):
+        before = maker.inputs[0].shape if maker.inputs else ()
+        if maker.name.rpartition(".")[2] not in VIEWS or len(before) != dims:
+            continue
+        place = program.call_at(maker.span)
+        if before[1] != channels or place is None:
+            return None
+        text, call = place
+        is_method = isinstance(call.func, ast.Attribute)
+        is_method = is_method and not text.written(call.func).startswith("torch.")
+        return place if is_method else None
+    return None
+
+
+def _get_tail(text: SourceText, call: ast.Call) -> Span:
+    """Return the text of a method and its arguments, from the dot on."""
+    assert isinstance(call.func, ast.Attribute)
+    owner, whole = text.owner_span(call.func), text.span(call)
+    return Span(
+        whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
+    )
+
+
+def suggest_flat_map(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `x.flatten(1)` and a layer of as many features as a map has, where a
+    linear layer is given the map of a convolution and fits neither its channels nor
+    its columns.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    layer = program.layer(op)
+    if unmet is None or unmet.code != INNER_DIM_MISMATCH or layer is None:
+        return
+    fact = op.inputs[0]
+    if len(fact.shape) not in (4, 5) or unmet.needs in fact.shape[1:]:
+        return
+    if not _is_of_convolution(program, fact) or type(unmet.needs) is not int:
+        return
+    node, place = program.node(op.span), find_tensor_expressions(program, op)[0]
+    if node is None or place is None:
+        return
+    flat = append_method(node[0], place[0], ".flatten(1)")
+    size = prod(fact.shape[1:])
+    for fix in change_layer_size(program, layer.path, unmet.needs, size, ""):
+        message = f"{flat.message} and {fix.message}"
+        yield Fix("fits", message, (*flat.edits, *fix.edits))
+        return
+
+
+def _is_of_convolution(program: Program, fact: Fact) -> bool:
+    """Return whether a convolution made a map, or what keeps its dims behind one."""
+    for maker in iter_first_makers(program, fact):
+        if maker.name.rpartition(".")[2] in CONVOLUTIONS:
+            return True
+        if maker.kind == "view" or len(maker.outputs[0].shape) != len(fact.shape):
+            return False
+    return False
