@@ -12,6 +12,7 @@ from shapewright.analysis.provenance.origins import (
     iter_arguments,
 )
 from shapewright.analysis.provenance.written_numbers import (
+    describe_handed_size,
     describe_written_number,
     find_factory_size,
 )
@@ -233,7 +234,8 @@ def find_written_size(program: Program, fact: Fact, dim: int) -> Related | None:
     setting = find_factory_size(program, op, way.dim) if op is not None else None
     if op is None or setting is None or way.why != "start":
         return None
-    return describe_written_number(program, *setting, op.module, size)
+    number = describe_written_number(program, *setting, op.module, size)
+    return number or describe_handed_size(program, op, *setting)
 
 
 def find_written_argument(program: Program, path: str, size: int) -> Related | None:

@@ -303,7 +303,7 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     for at, (name, fact) in enumerate(zip(names, op.inputs, strict=True)):
         if fact.tensor in program.states or meant not in (None, at):
             continue
-        producer = program.producers.get(fact.tensor)
+        producer = _find_maker(program, fact)
         if producer is not None and producer.span is not None:
             what = "" if name.startswith("a ") else f"{name} "
             label = f"{what}{format_shape(fact)} is made by `{producer.name}`"
@@ -317,6 +317,22 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     for frame in reversed(op.frames[:-1]):
         if not is_installed(frame.span.file):
             yield Related(frame.span, "called from here")
+
+
+def _find_maker(program: Program, fact: Fact) -> Op | None:
+    """Return the call that made a tensor, behind what only cut its graph, such as
+    `Variable(x)`.
+    """
+    maker = program.producers.get(fact.tensor)
+    while maker is not None and maker.name in CUTTING and maker.inputs:
+        earlier = program.producers.get(maker.inputs[0].tensor)
+        if earlier is None:
+            break
+        maker = earlier
+    return maker
+
+
+CUTTING = ("Tensor.detach", "Tensor.requires_grad_", "Tensor.data")
 
 
 def _find_refused_operand(failure: Failure) -> int | None:

@@ -11,10 +11,11 @@ from math import prod
 from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.makers import iter_first_makers
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, format_shape
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import INNER_DIM_MISMATCH, WRONG_RANK
-from shapewright.findings.finding import Edit, Fix
+from shapewright.analysis.provenance.origins import format_product
+from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED, WRONG_RANK
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
@@ -114,6 +115,32 @@ def suggest_flat_map(program: Program, failure: Failure) -> Iterator[Fix]:
         message = f"{flat.message} and {fix.message}"
         yield Fix("fits", message, (*flat.edits, *fix.edits))
         return
+
+
+def describe_flat_map(program: Program, failure: Failure) -> Related | None:
+    """Return where a map is that nothing flattens, or the images that were flattened
+    in front of a convolution.
+    """
+    op, unmet = program.trace.ops[failure.op], failure.unmet
+    place = _find_flattening(program, op)
+    if unmet is not None and unmet.code == WRONG_RANK and place is not None:
+        text, call = place
+        return Related(text.span(call), "the images are flattened here")
+    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
+        return None
+    fact = op.inputs[0]
+    maker = program.producers.get(fact.tensor)
+    is_map = len(fact.shape) in (4, 5) and _is_of_convolution(program, fact)
+    if (
+        not is_map
+        or maker is None
+        or maker.span is None
+        or unmet.needs == fact.shape[1]
+    ):
+        return None
+    sizes = format_product(fact.shape[1:])
+    words = f"nothing flattens this map {format_shape(fact)}: {sizes}"
+    return Related(maker.span, f"{words} = {prod(fact.shape[1:])} numbers a sample")
 
 
 def _is_of_convolution(program: Program, fact: Fact) -> bool:

@@ -16,7 +16,7 @@ from shapewright.findings.codes import (
     EXPAND_MISMATCH,
     JOINED_SIZES_DIFFER,
 )
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
@@ -108,20 +108,38 @@ def suggest_only_dim(program: Program, failure: Failure) -> Iterator[Fix]:
 
     Example: ``F.cosine_similarity(a, b, dim=0)`` for ``F.cosine_similarity(a, b)``.
     """
+    op, place = program.trace.ops[failure.op], _find_call_without_dim(program, failure)
+    if place is not None and all(len(fact.shape) == 1 for fact in op.inputs):
+        yield with_keyword(*place, "dim=0")
+
+
+def describe_default_dim(program: Program, failure: Failure) -> Related | None:
+    """Return the call that takes a dim by default which is not there."""
+    place, unmet = _find_call_without_dim(program, failure), failure.unmet
+    if place is None or unmet is None:
+        return None
+    text, call = place
+    return Related(text.span(call), f"`dim` is {unmet.has} where none is given")
+
+
+def _find_call_without_dim(
+    program: Program, failure: Failure
+) -> tuple[SourceText, ast.Call] | None:
+    """Return the call, or that of its layer's constructor, which leaves out a dim."""
     op, unmet = program.trace.ops[failure.op], failure.unmet
     if unmet is None or unmet.code != DIM_OUT_OF_RANGE or not op.inputs:
-        return
-    if any(len(fact.shape) != 1 for fact in op.inputs):
-        return
+        return None
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
     place = program.call_at(built.span if built is not None else op.span)
-    if place is None or len(place[1].args) > (
-        0 if built is not None else len(op.inputs)
-    ):
-        return
-    if all(word.arg not in ("dim", "axis", None) for word in place[1].keywords):
-        yield with_keyword(*place, "dim=0")
+    if place is None:
+        return None
+    call = place[1]
+    operands = len(op.inputs) if built is None else 0
+    if built is None and op.name.startswith("Tensor."):
+        operands -= 1
+    is_given = any(word.arg in ("dim", "axis", None) for word in call.keywords)
+    return None if is_given or len(call.args) > operands else place
 
 
 def _list_reductions(program: Program, fact: Fact) -> list[Op]:

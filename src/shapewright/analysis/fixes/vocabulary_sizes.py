@@ -170,6 +170,44 @@ def describe_counted_vocabulary(program: Program, failure: Failure) -> Related |
     return None
 
 
+def describe_first_number(program: Program, failure: Failure) -> Related | None:
+    """Return where things are numbered from 1, or from a later number on, of which the
+    last is beyond a table with a row for each: `enumerate(words, start=1)`.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE:
+        return None
+    has, needs = unmet.has, unmet.needs
+    if type(has) is not int or type(needs) is not int:
+        return None
+    places = []
+    for text in program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Call) or get_called_name(node) != "enumerate":
+                continue
+            start = [word.value for word in node.keywords if word.arg == "start"]
+            start += node.args[1:2]
+            first = evaluate_whole_number(start[0]) if start else 0
+            if first and needs <= has < needs + first and _fills_dict(text, node):
+                words = f"ids are numbered from {first} on here, not from 0"
+                places.append(Related(text.span(node), words))
+    return places[0] if len(places) == 1 else None
+
+
+def _fills_dict(text: SourceText, node: ast.expr) -> bool:
+    """Return whether a loop or a comprehension numbers the keys of a dict."""
+    around = text.parent(node)
+    if isinstance(around, ast.comprehension):
+        return isinstance(text.parent(around), ast.DictComp)
+    if not isinstance(around, ast.For):
+        return around is not None and get_called_name(around) == "dict"
+    names = {part.id for part in ast.walk(around.target) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(target, ast.Subscript) and getattr(value, "id", "") in names
+        for target, value in iter_assignments(around)
+    )
+
+
 def _iter_settings(text: SourceText, rows: int) -> Iterator[tuple[str, ast.expr]]:
     """Yield the keywords of calls that give a number of tokens, with their values."""
     for node in text.nodes:

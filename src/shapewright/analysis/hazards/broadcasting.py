@@ -327,6 +327,10 @@ def is_sample(scene: HazardContext, dim: Dim) -> bool:
     return any(dims and dims[0][0].root is root for dims in scene.flow.inputs)
 
 
+MADE = "what `"
+"""How words begin that name a call: another one may have made the other side."""
+
+
 def _report_broadcast(
     scene: HazardContext, call: OperatorCall, axis: Axis, longer: int, loss: bool
 ) -> Finding:
@@ -340,7 +344,8 @@ def _report_broadcast(
         sizes = [max(a, b) for a, b in zip(
             wide, (1,) * (len(wide) - len(slim)) + slim, strict=True)]  # fmt: skip
         result = f"({', '.join(map(str, sizes))})"
-    where = axis.root.words or "the same samples"
+    known = axis.root.words or ""
+    where = "the same samples" if not known or MADE in known else known
     message = (
         f"{scene.operation(op)} of {names[0]} and {names[1]} makes {result}:"
         f" each of the {axis.size} samples is combined with every other"

@@ -95,9 +95,9 @@ def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
     if something was computed with them.
     """
     limits = [(0.0, 0.0)]
-    waiting = [(fact, FARTHEST)]
+    waiting = [(fact, FARTHEST, False)]
     while waiting:
-        current, left = waiting.pop()
+        current, left, is_part = waiting.pop()
         values = scene.program.data_values.get(current.tensor)
         if values is not None and values.limits is not None:
             limits.append(values.limits)
@@ -106,10 +106,14 @@ def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
         if maker is None or not left or maker.name not in KEEPING:
             continue
         joins = maker.name in JOINS
+        if joins and is_part:
+            continue  # of which operand the part is, is not known
         for part in maker.op.inputs[: None if joins else 1]:
             rows = part.shape[1:] == current.shape[1:]  # no columns were chosen
-            if joins or rows or prod(part.shape) == prod(current.shape):
-                waiting.append((part, left - 1))
+            is_whole = prod(part.shape) == prod(current.shape)
+            if joins or rows or is_whole:
+                is_cut = is_part or not (joins or is_whole)
+                waiting.append((part, left - 1, is_cut))
     return min(low for low, _ in limits), max(high for _, high in limits)
 
 

@@ -65,11 +65,25 @@ def find_item_value(text: SourceText, loop: ast.For, name: str) -> ast.expr | No
     if isinstance(data, ast.Name | ast.Attribute):
         known = find_defining(text, get_last_name(data))
         data = known[0] if len(known) == 1 else data
-    if not isinstance(data, ast.Call):
-        return None
-    if get_called_name(data) == "TensorDataset":
+    if get_called_name(data) == "TensorDataset" and isinstance(data, ast.Call):
         return data.args[at] if at < len(data.args) else None
-    return _find_own_item(text, get_called_name(data), at, len(parts))
+    own = [
+        node.name
+        for node in text.nodes
+        if isinstance(node, ast.ClassDef) and _has_items(node)
+    ]
+    name = get_called_name(data)
+    if name not in own and len(own) == 1 and name in ("", *SPLITS):
+        name = own[0]  # the only data set of the file was split
+    return _find_own_item(text, name, at, len(parts)) if name else None
+
+
+SPLITS = ("Subset", "random_split")
+
+
+def _has_items(owner: ast.ClassDef) -> bool:
+    """Return whether a class is a data set with items by their number."""
+    return any(getattr(part, "name", "") == "__getitem__" for part in owner.body)
 
 
 def _find_own_item(text: SourceText, name: str, at: int, count: int) -> ast.expr | None:

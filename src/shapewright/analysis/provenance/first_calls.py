@@ -104,6 +104,10 @@ def _iter_array_origins(
     elif chain:
         return
     origin = find_array_dtype(text, value, dtype)
+    made_of = _get_local_value(text, value) if collated else value
+    if origin is None and collated and get_called_name(made_of) in OF_ARRAYS:
+        label = f"its items are {dtype} by `{_shorten(text, made_of)}`"
+        yield Related(text.span(made_of), label)
     if origin is None:
         return
     shown = _shorten(text, origin)
@@ -111,6 +115,19 @@ def _iter_array_origins(
         if word.arg == "dtype" and "(" not in shown:
             shown = f"{shown}(..., dtype={text.written(word.value)})"
     yield Related(text.span(origin), f"{dtype} comes from `{shown}`")
+
+
+def _get_local_value(text: SourceText, node: ast.expr) -> ast.expr:
+    """Return what the function around a name gives it, if that is one value."""
+    scope = text.around(node, *FUNCTIONS)
+    values = [
+        value
+        for target, value in (iter_assignments(scope) if scope is not None else ())
+        if value is not None
+        and isinstance(target, ast.Name)
+        and target.id == getattr(node, "id", "")
+    ]
+    return values[0] if len(values) == 1 else node
 
 
 def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:
@@ -122,7 +139,10 @@ def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:
     if finding.code != INDEX_OUT_OF_RANGE or at is None or at >= len(op.inputs):
         return finding
     chain = _iter_chain(program, op.inputs[at], False)
-    if not any(_is_collated(program, maker) for maker in chain):
+    if not any(
+        _is_collated(program, maker) or _is_by_own_function(program, maker)
+        for maker in chain
+    ):
         return finding
     if not any(_is_shuffled(text) for text in program.own_texts()):
         return finding
@@ -181,6 +201,19 @@ def _is_collated(program: Program, maker: Op) -> bool:
         return False
     return not isinstance(place[1], ast.Call) or (
         get_called_name(place[1]) not in STACKS
+    )
+
+
+def _is_by_own_function(program: Program, maker: Op) -> bool:
+    """Return whether a tensor is made in a `collate_fn` of the program."""
+    place = program.node(maker.span)
+    function = place[0].around(place[1], ast.FunctionDef) if place is not None else None
+    return function is not None and any(
+        isinstance(node, ast.keyword)
+        and node.arg == "collate_fn"
+        and get_last_name(node.value) == function.name
+        for text in program.own_texts()
+        for node in text.nodes
     )
 
 

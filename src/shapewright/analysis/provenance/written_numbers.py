@@ -74,6 +74,32 @@ def describe_written_number(
     return Related(span, f"{number} is set by `{_quote_setting(*place)}`")
 
 
+def describe_handed_size(
+    program: Program, op: Op, text: SourceText, node: ast.expr
+) -> Related | None:
+    """Say what the function around an op was handed for a parameter that is a size:
+    `n` is `x.size(0)`; None where it was a name or a number.
+    """
+    function = text.around(node, *FUNCTIONS)
+    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return None
+    if node.id not in list_parameters(function):
+        return None
+    is_method = text.around(function, ast.ClassDef) is not None
+    for frame in op.frames:
+        place = program.call_at(frame.span)
+        if place is None or get_called_name(place[1]) != function.name:
+            continue
+        handed = _find_handed(function, place[1], node.id, is_method)
+        is_read = handed is not None and isinstance(handed[0], ast.Call | ast.Subscript)
+        if handed is None or handed[1] or not is_read:
+            return None
+        written = join_lines(place[0].written(handed[0]))
+        span = place[0].span(handed[0])
+        return Related(span, f"`{node.id}` is `{written}`")
+    return None
+
+
 def _quote_setting(text: SourceText, node: ast.expr) -> str:
     """Return the text that sets a number: an assignment, a call or an argument."""
     around = text.parent(node)

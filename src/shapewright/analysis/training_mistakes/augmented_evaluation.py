@@ -31,8 +31,14 @@ from shapewright.program.syntax_nodes import (
 )
 
 OWN = re.compile(r"\bself\.(transforms?|augment\w*)\s*=(?!=)")
-MEANT = re.compile(r"\.(transforms?|augment\w*)\s*=(?!=)|test[_-]?time|\btta\b", re.I)
-"""What sets a transform later, or changes samples of a test on purpose."""
+MEANT = re.compile(
+    r"\.(transforms?|augment\w*)\s*=(?!=)|(?<!self)\.dataset\s*=(?!=)"
+    r"|test[_-]?time|\btta\b",
+    re.IGNORECASE,
+)
+"""What sets a transform or the data of a part later, or changes samples of a test on
+purpose.
+"""
 WRAPPERS = frozenset({"DataLoader", "Subset"})
 Built = tuple[str, ast.Call, "ast.expr | ast.stmt"]
 """The name of a data set or of its part, what builds it, and where it is named."""

@@ -292,6 +292,19 @@ def find_repeated_parameters(scene: RehearsalContext) -> Iterator[Finding]:
         )
 
 
+def _is_of_other_round(scene: RehearsalContext, group: Optimized, path: str) -> bool:
+    """Return whether another optimizer that the same line built trains a parameter, as
+    in a function that is called for each of several tasks.
+    """
+    return any(
+        other is not group
+        and other.built == group.built
+        and other.stepped is not None
+        and path not in other.never
+        for other in scene.training.optimizers
+    )
+
+
 @looks_for(NO_GRADIENT, of_whole_runs=True)
 def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never receive a gradient."""
@@ -309,6 +322,7 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             if not _is_constant_bias(scene, path)
             and not is_head_of_other_task(scene, group, path)
             and not is_switched_off(scene, path)
+            and not _is_of_other_round(scene, group, path)
         ]
         if not idle:
             continue

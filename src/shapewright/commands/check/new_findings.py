@@ -34,9 +34,11 @@ from shapewright.analysis.fixes.collate_edits import (
 from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
+from shapewright.analysis.fixes.flat_images import describe_flat_map
 from shapewright.analysis.fixes.halved_crops import describe_halved_difference
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
+from shapewright.analysis.fixes.kept_dims import describe_default_dim
 from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
 from shapewright.analysis.fixes.last_states import describe_collected_states
 from shapewright.analysis.fixes.options import FixOption, iter_options
@@ -52,7 +54,10 @@ from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.token_edits import describe_special_tokens
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
-from shapewright.analysis.fixes.vocabulary_sizes import describe_counted_vocabulary
+from shapewright.analysis.fixes.vocabulary_sizes import (
+    describe_counted_vocabulary,
+    describe_first_number,
+)
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
 from shapewright.analysis.mistaken_calls import (
@@ -401,6 +406,8 @@ def _is_left_by_backward(program: Program, finding: Finding) -> bool:
 PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_identity,
     describe_decisions,
+    describe_default_dim,
+    describe_flat_map,
     describe_layout,
     describe_single_score,
     describe_ignored_labels,
@@ -414,6 +421,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_table_of_one,
     describe_special_tokens,
     describe_counted_vocabulary,
+    describe_first_number,
     describe_last_batch,
 )
 """What names a place that a refused call comes from; the first that knows one tells."""

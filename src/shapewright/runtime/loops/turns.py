@@ -229,8 +229,8 @@ class Turns(RunningLoop):
             place = f"{format_file(file, stage.story.folder)}:{self.place[1]}"
             both = self.ran, self.ran + self.omitted
             stage.story.skip(
-                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others make "
-                "no new call and no new shape"
+                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others "
+                "repeat their calls"
             )
 
     def cut(self, node: Node, source: Any) -> None:
