@@ -19,6 +19,7 @@ from shapewright.program.syntax_nodes import (
     get_first_line,
     get_last_line,
     get_last_name,
+    pair_targets,
     parse,
 )
 
@@ -393,8 +394,9 @@ def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
             if place is not None:
                 yield from _iter_handed(text, node, place)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            if get_last_name(node.targets[0]) == name:
-                yield node.value
+            for target, value in pair_targets(node.targets[0], node.value):
+                if get_last_name(target) == name:
+                    yield value
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             if isinstance(node.target, ast.Name) and node.target.id == name:
                 yield node.value
