@@ -250,6 +250,20 @@ REWARDS = re.compile(
 """Names of what a policy is to make more of."""
 
 
+def _is_surrogate(scene: HazardContext, policy: _PolicyTerm) -> bool:
+    """Return whether the smaller or larger of two products is taken, which is judged as
+    a clipped objective.
+    """
+    return any(
+        user.name in CHOICES and len(user.op.inputs) > 1
+        for fact in policy.product.op.outputs
+        for user in scene.users.get(fact.tensor, ())
+    )
+
+
+CHOICES = frozenset({"min", "minimum", "max", "maximum"})
+
+
 @looks_for(REVERSED_POLICY)
 def find_reversed_policies(scene: HazardContext) -> Iterator[Finding]:
     """Find policy losses in which probabilities of actions are multiplied by rewards
@@ -265,7 +279,7 @@ def find_reversed_policies(scene: HazardContext) -> Iterator[Finding]:
             name = scene.words(op)[at].strip("`")
             if not REWARDS.fullmatch(name.split("[")[0].rpartition(".")[2]):
                 continue
-            if _is_turned(scene, policy.advantage):
+            if _is_turned(scene, policy.advantage) or _is_surrogate(scene, policy):
                 continue
             seen.add(op.span)
             message = (
