@@ -178,3 +178,76 @@ def test_padded_labels_are_those_that_the_loss_leaves_out(tmp_path: Path) -> Non
     (added, _) = finding.fixes[0].edits
     assert '"label": nn.utils.rnn.pad_sequence(columns["label"]' in added.text
     assert added.text.count("padding_value=-100") == 1
+
+
+def test_a_loss_takes_no_target_for_the_prediction(tmp_path: Path) -> None:
+    text = """\
+net = nn.Linear(4, 2)
+findings = torch.randint(0, 2, (8, 2))
+nn.BCEWithLogitsLoss()(net(torch.rand(8, 4)), findings).backward()
+"""
+    (finding,) = rehearsed(tmp_path, HEAD + text).findings
+    assert [fix.message for fix in finding.fixes] == ["`findings.float()`"]
+
+
+TWO_ON_A_LINE = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.fc = nn.LSTM(3, 8, batch_first=True), nn.Linear(8, 1)
+
+    def forward(self, x):
+        out = self.lstm(x)
+        out = out[:, -1]
+        return self.fc(out)
+
+
+net = Net()
+x = torch.rand(16, 5, 3, dtype=torch.float64)
+for x, y in DataLoader(TensorDataset(x, torch.rand(16)), batch_size=8):
+    F.mse_loss(net(x), y).backward()
+"""
+
+
+def test_two_errors_of_one_line_are_mended_together(tmp_path: Path) -> None:
+    findings = rehearsed(tmp_path, HEAD + TWO_ON_A_LINE).findings
+    told = [(finding.code, finding.fixes[0].message) for finding in findings]
+    assert told == [
+        ("dtype-mismatch", "`x.float()`"),
+        ("tuple-as-tensor", "`out, _ = self.lstm(x)`"),
+        ("outer-broadcast", "`net(x).squeeze(-1)`"),
+    ]
+
+
+UNUSED_COLLATE = """\
+words = {{word: n + 2 for n, word in enumerate("abcdefgh")}}
+
+
+class Texts(Dataset):
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, i):
+        return torch.tensor([2 + (i + n) % 8 for n in range(2 + i % 4)]), i % 3
+
+
+def pad_batch(batch):
+    ids, labels = zip(*batch)
+    return nn.utils.rnn.pad_sequence(ids, batch_first=True), torch.tensor(labels)
+
+
+table, head = nn.Embedding({rows}, 4), nn.Linear(4, 3)
+for ids, labels in DataLoader(Texts(), batch_size=4, shuffle=True):
+    F.cross_entropy(head(table(ids).amax(1)), labels).backward()
+for ids, labels in DataLoader(Texts(), batch_size=8):
+    (head(table(ids).amax(1)).argmax(1) == labels).sum()
+"""
+
+
+def test_values_are_seen_behind_items_that_did_not_stack(tmp_path: Path) -> None:
+    text = HEAD + UNUSED_COLLATE.format(rows="len(words)")
+    first, second = rehearsed(tmp_path, text).findings
+    assert first.code == "items-do-not-stack"
+    assert first.fixes[0].message == "`collate_fn=pad_batch` in both calls"
+    assert second.code == "index-out-of-range"
+    assert second.fixes[0].message == "`nn.Embedding(len(words) + 2, 4)`"

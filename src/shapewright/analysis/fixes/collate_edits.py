@@ -69,7 +69,9 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             fixes = [with_keyword(text, n, f"collate_fn={name}") for n in loaders]
             if len(fixes) > 1:
                 edits = tuple(edit for fix in fixes for edit in fix.edits)
-                yield replace(fixes[0], edits=edits)
+                calls = "both calls" if len(fixes) == 2 else f"{len(fixes)} calls"
+                message = f"`collate_fn={name}` in {calls}"
+                yield replace(fixes[0], message=message, edits=edits)
             yield from fixes
         if of_items:
             windows = list(suggest_whole_windows(text))

@@ -110,11 +110,38 @@ def mend_errors(
                 now = overlay.setdefault(path, text.text).split("\n")
                 lines = slice(edit.span.line - 1, edit.span.end_line)
                 if text.lines[lines] != now[lines]:
-                    return None
+                    return _mend_originals(program, errors)
                 edits.setdefault(path, []).append((edit.span, edit.text))
     for path, replacements in edits.items():
         try:
             overlay[path] = apply_edits(overlay[path], dict.fromkeys(replacements))
+        except AssertionError:  # they overlap
+            return None
+    return overlay
+
+
+def _mend_originals(
+    program: Program, errors: Sequence[Reported]
+) -> dict[str, str] | None:
+    """Return the texts with the best fixes of errors of the first run alone, which may
+    change different parts of one line; None if others are among them.
+    """
+    overlay: dict[str, str] = {}
+    edits: dict[str, dict[tuple[Span, str], None]] = {}
+    for reported in errors:
+        if reported.mended is not None:
+            return None
+        for mend in reported.mends[:1]:
+            for edit in mend.fix.edits:
+                text = program.text(edit.span.file)
+                if text is None:
+                    return None
+                path = os.path.abspath(edit.span.file)
+                overlay[path] = text.text
+                edits.setdefault(path, {})[edit.span, edit.text] = None
+    for path, replacements in edits.items():
+        try:
+            overlay[path] = apply_edits(overlay[path], replacements)
         except AssertionError:  # they overlap
             return None
     return overlay

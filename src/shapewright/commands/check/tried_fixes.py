@@ -181,6 +181,7 @@ def is_helpful(
     if run.trace.complete:
         mends_more = len({*tried.failures}) < len({*before})
         uncovers = mends_more and _is_of_order(option, code)
+        uncovers |= option.kind == "load" and _are_of_values(tried, new)
         return tried.complete and (not new or uncovers)
     ends_alike = bool(left) and before[-1] in left and before[-1] in tried.failures
     if (tried.ops >= len(run.trace.ops) or ends_alike) and not new and left:
@@ -206,6 +207,16 @@ def _has_other_error(tried: Tried, gone: Place, run: Program, kind: str) -> bool
     return _is_of_values(after[0]) and not _is_of_values(before[0])
 
 
+def _are_of_values(tried: Tried, places: Collection[Place]) -> bool:
+    """Return whether torch refuses what tensors hold at places: of a batch that did not
+    stack nothing is known, and its values are seen with the fix.
+    """
+    refusals = dict(tried.refusals)
+    return all(
+        place in refusals and _is_of_values(refusals[place][0]) for place in places
+    )
+
+
 def _is_of_values(refusal: str) -> bool:
     """Return whether torch refuses what a tensor holds, not its shape."""
     is_bare = refusal.startswith("IndexError") and refusal.endswith(" ")
@@ -216,8 +227,10 @@ def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:
     """Return whether a call that failed before still fails, of other sizes: what comes
     behind it then says nothing.
     """
-    after = dict(tried.operands)
-    for place, shapes in list_operands(run):
+    after, known = dict(tried.operands), list_operands(run)
+    if all(place != gone for place, _ in known):
+        return False  # no call failed there: items of a data set do not stack
+    for place, shapes in known:
         if place == gone:
             break
         if after.get(place, shapes) != shapes:
@@ -405,6 +418,9 @@ def rank_repair(
     tried = mend.moved
     new = [place for place in tried.failures if place not in before]
     new = [] if _is_of_order(mend.option, code) else new
+    left = {*tried.failures}
+    if mend.option.kind == "load" and _are_of_values(tried, new):
+        new, left = [], left & {*before}  # the values were not known before
     differs = wanted is not None and _has_other_output(mend, wanted)
     return (
         not tried.complete,
@@ -412,6 +428,6 @@ def rank_repair(
         differs,
         mend.loses_samples,
         max(0, _count_warnings(mend) - shared),
-        len({*tried.failures}),
+        len(left),
         mend.option.cost,
     )

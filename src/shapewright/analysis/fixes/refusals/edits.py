@@ -99,6 +99,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
         return True
+    if kind in ("swapped", "operands") and _is_trained_target(program, failure, fix):
+        return True
     if code == TARGET_SHAPE:
         is_of_rows = kind != "factor" and _is_of_merged_rows(program, failure, fix)
         is_of_rows = is_of_rows or is_of_unsqueezed_scores(program, failure, fix)
@@ -168,6 +170,21 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         is_of_more = is_of_more or has_smaller_modulus(program, fix)
         return is_of_more or _is_of_other_column(program, fix)
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
+
+
+LOSS = operators_with("is_loss")
+
+
+def _is_trained_target(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether a loss would take the target for the prediction: of the two it is
+    what has no graph.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in LOSS or len(op.inputs) < 2 or op.span is None:
+        return False
+    prediction, target = op.inputs[:2]
+    is_in_call = all(is_within(edit.span, [op.span]) for edit in fix.edits)
+    return is_in_call and prediction.requires_grad and not target.requires_grad
 
 
 def _is_of_channel(program: Program, failure: Failure) -> bool:
