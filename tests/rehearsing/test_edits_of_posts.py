@@ -251,3 +251,85 @@ def test_values_are_seen_behind_items_that_did_not_stack(tmp_path: Path) -> None
     assert first.fixes[0].message == "`collate_fn=pad_batch` in both calls"
     assert second.code == "index-out-of-range"
     assert second.fixes[0].message == "`nn.Embedding(len(words) + 2, 4)`"
+
+
+WINDOWS = """\
+SIZE, FLAT = 16, 8 * 2 * 2
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(3, 8, 3, padding=1), nn.Linear(FLAT, 4)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.conv(x), 4)
+        return self.fc(x.view(-1, FLAT))
+
+
+F.cross_entropy(Net()(torch.rand(6, 3, SIZE, SIZE)), torch.arange(6) % 4).backward()
+"""
+TOKENS = """\
+class Tokenizer:
+    def __init__(self, words):
+        self.words = words
+        self.ids = {word: n for n, word in enumerate(["pad", "cls", *words])}
+
+    @property
+    def vocab_size(self):
+        return len(self.words)
+
+
+tokenizer = Tokenizer(["a", "b", "c"])
+table = nn.Embedding(tokenizer.vocab_size, 4)
+table(torch.tensor([[tokenizer.ids["a"], tokenizer.ids["c"]]])).sum().backward()
+"""
+COLLATE = """\
+class Items(Dataset):
+    def __init__(self):
+        self.rows = torch.rand(8, 3)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i]
+
+    def join(self, batch):
+        return torch.stack(batch)
+
+
+items = Items()
+for batch in DataLoader(items, batch_size=4, collate_fn=Items.join):
+    nn.Linear(3, 1)(batch).sum().backward()
+"""
+LATER_CASES = {
+    "a number of features of a map": (WINDOWS, "`FLAT = 8 * 4 * 4`"),
+    "a longer dict of the class": (TOKENS, "`len(self.ids)`"),
+    "a method without its object": (COLLATE, "`items.join`"),
+}
+
+
+@pytest.mark.parametrize("name", LATER_CASES)
+def test_the_fix_of_a_single_mistake(name: str, tmp_path: Path) -> None:
+    text, fix = LATER_CASES[name]
+    (finding,) = rehearsed(tmp_path, HEAD + text).findings
+    assert finding.fixes[0].message == fix
+
+
+PENALTY = """\
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(2):
+    penalty = net.weight.pow(2).sum()
+    for x, y in DataLoader(TensorDataset(torch.rand(8, 3), torch.rand(8, 1)), 4):
+        optimizer.zero_grad()
+        (F.mse_loss(net(x), y) + penalty).backward()
+        optimizer.step()
+"""
+
+
+def test_a_penalty_keeps_its_gradients(tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, HEAD + PENALTY).findings
+    fixes = [fix.message for fix in finding.fixes]
+    assert fixes == ["`penalty = net.weight.pow(2).sum()` inside the loop"]

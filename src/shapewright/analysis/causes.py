@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.program_run import Program, format_product, format_shape
 from shapewright.analysis.provenance.inserted_dims import describe_inserted_dim
 from shapewright.analysis.provenance.origins import (
     find_origin,
-    format_product,
     iter_arguments,
 )
 from shapewright.analysis.provenance.written_numbers import (

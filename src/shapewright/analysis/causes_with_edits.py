@@ -110,6 +110,7 @@ from shapewright.analysis.refused_calls.unapplied_layers import (
     find_class_for_instance,
     find_unapplied_layer,
 )
+from shapewright.analysis.refused_calls.unbound_methods import find_unbound_method
 from shapewright.analysis.refused_calls.unpacked_results import (
     find_unpacked_results,
 )
@@ -138,6 +139,7 @@ FINDERS: tuple[FindCause, ...] = (
     find_misspelt_method,
     find_overwritten_function,
     find_late_attribute,
+    find_unbound_method,
     find_wrapped_module,
     find_sequential_layer,
     find_transform_order,

@@ -180,6 +180,11 @@ def format_shape(fact: Fact) -> str:
     return f"({sizes},)" if len(fact.shape) == 1 else f"({sizes})"
 
 
+def format_product(sizes: tuple[int, ...]) -> str:
+    """Return sizes as a product: `16·4·4`."""
+    return "·".join(map(str, sizes))
+
+
 def fill_lazy_parts(program: Program) -> Program:
     """Return the program with all lazily computed parts filled in, ready to be sent."""
     trace = program.trace

@@ -764,7 +764,7 @@ MEAN_OF_MEANS = _mistake("mean-of-means",
     "an accuracy averaged over batches of which the last is smaller, or `exp(loss)`",
     "add up the correct answers, divide by the number of samples")
 COUNT_NOT_READ = _mistake("count-not-read",
-    "a count that is never read: another loop's count stands in its place",
+    "the count of another loop for that of a loop, or the length of another loader",
     "the count of the loop above")
 COUNT_NOT_RESET = _mistake("count-not-reset",
     "counts of an epoch that begin at zero only once, before all epochs",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shapewright.analysis import python_errors
-from shapewright.analysis.explanations import explain_failures
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.independent_failures import explain_failures
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import OperatorCall

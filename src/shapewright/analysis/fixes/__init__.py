@@ -39,6 +39,7 @@ from shapewright.analysis.fixes.exchanged_arguments import suggest_exchanged_arg
 from shapewright.analysis.fixes.flat_images import (
     suggest_flat_map,
     suggest_unflattened_images,
+    suggest_whole_rows,
 )
 from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
@@ -84,6 +85,7 @@ from shapewright.analysis.fixes.single_numbers import (
 from shapewright.analysis.fixes.single_scores import suggest_binary_loss
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
+    is_batch_first_meant,
     is_layer_meant,
     suggest_joined_directions,
     suggest_repeated_state,
@@ -156,6 +158,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("single", suggest_single_number),  # a part of the losses is no mean
     ("rows", index_edits.suggest_masked_rows),  # numbers are no mask
     ("order", suggest_unflattened_images),  # rows of pixels would be read as an image
+    ("size", suggest_whole_rows),  # another sample would be made of each part of one
     ("order", suggest_flat_map),  # each row of a map would be classified
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples
     ("loss", suggest_binary_loss),  # the batch would be taken for the classes
@@ -225,6 +228,8 @@ def find_fixes(program: Program, failure: Failure) -> list[FixOption]:
         and unmet.code == BATCH_DIM_MISMATCH
         and any(option.kind == "layout" for option in options)
     ):  # data of another length would not be what the layers are given
+        options = [option for option in options if option.kind != "created"]
+    if is_batch_first_meant(program, failure):  # a number would be that of the steps
         options = [option for option in options if option.kind != "created"]
     copies = [option for option in options if option.kind == "storage"]
     if copies and unmet is not None and unmet.code == NOT_CONTIGUOUS:

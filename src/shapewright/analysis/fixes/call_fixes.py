@@ -276,6 +276,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("order", 1.0, laid)
     of_maker = dtype_edits.suggest_dtype_where_made(program, failure)
     yield from iter_options("made-dtype", 0.9, of_maker)
+    floats = dtype_edits.suggest_floats_where_made(program, failure)
+    yield from iter_options("made-dtype", 0.85, floats)
     transposed = order_edits.suggest_transposed_weight(program, failure)
     yield from iter_options("order", 1.1, transposed)
     yield from iter_options("state", 1.3, suggest_fewer_layers(program, failure))

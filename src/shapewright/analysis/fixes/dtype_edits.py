@@ -404,6 +404,36 @@ def suggest_dtype_where_made(program: Program, failure: Failure) -> Iterator[Fix
         yield with_keyword(text, call, "dtype=torch.long")
 
 
+def suggest_floats_where_made(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `dtype=torch.float` where a data set makes the labels that a loss inside
+    of a library takes for floats.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    repairs = [r for r in failure.repairs if r.kind == "dtype" and not r.parameter]
+    if unmet is None or unmet.code != DTYPE_MISMATCH or not repairs:
+        return
+    fact = op.inputs[repairs[0].tensor]
+    if repairs[0].new != "float32" or fact.dtype != "int64":
+        return
+    if find_tensor_expressions(program, op)[repairs[0].tensor] is not None:
+        return  # a cast in the call says it
+    for maker in iter_first_makers(program, fact):
+        place = program.call_at(maker.span)
+        if place is None or get_called_name(place[1]) not in (*FILLED, "tensor"):
+            continue
+        text, call = place
+        dtypes = [word for word in call.keywords if word.arg == "dtype"]
+        if not dtypes:
+            yield with_keyword(text, call, "dtype=torch.float")
+        elif text.written(dtypes[0].value) in WHOLE:
+            edit = Edit(text.span(dtypes[0].value), "torch.float")
+            yield Fix("fits", "`dtype=torch.float`", (edit,))
+        return
+
+
+WHOLE = ("torch.long", "torch.int64")
+
+
 def _find_maker(program: Program, fact: Fact) -> Op | None:
     """Return the call that made a tensor of sizes, through views, writes and moves."""
     for maker in iter_first_makers(program, fact):

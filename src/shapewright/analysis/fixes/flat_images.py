@@ -11,15 +11,15 @@ from math import prod
 from shapewright.analysis.fixes.constructors import change_layer_size
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.makers import iter_first_makers
-from shapewright.analysis.program_run import Program, format_shape
+from shapewright.analysis.program_run import Program, format_product, format_shape
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.analysis.provenance.origins import format_product
 from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED, WRONG_RANK
 from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import values_of
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_last_name
 from shapewright.record.ops import Fact, Op
 
 CONVOLUTIONS = values_of("spatial_dims")
@@ -141,6 +141,47 @@ def describe_flat_map(program: Program, failure: Failure) -> Related | None:
     sizes = format_product(fact.shape[1:])
     words = f"nothing flattens this map {format_shape(fact)}: {sizes}"
     return Related(maker.span, f"{words} = {prod(fact.shape[1:])} numbers a sample")
+
+
+def suggest_whole_rows(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `FLAT = CHANNELS * 8 * 8` for a number of features that is too small for
+    the map that `x.view(-1, FLAT)` flattens: a sample becomes several rows.
+    """
+    op = program.trace.ops[failure.op]
+    if len(op.inputs) < 2 or not op.inputs[0].shape or not op.inputs[1].shape:
+        return
+    rows, samples = op.inputs[0].shape[0], op.inputs[1].shape[0]
+    if not samples or rows <= samples or rows % samples:
+        return
+    for maker in iter_first_makers(program, op.inputs[0]):
+        before = maker.inputs[0].shape if maker.inputs else ()
+        after = maker.outputs[0].shape if maker.outputs else ()
+        if len(before) < 3 or len(after) != 2 or before[0] != samples:
+            continue
+        place = program.call_at(maker.span)
+        is_view = maker.name.rpartition(".")[2] in ("view", "reshape")
+        if place is None or not is_view or after[0] != rows or len(place[1].args) < 2:
+            return
+        text, call = place
+        name = get_last_name(call.args[-1])
+        values = find_defining(text, name) if name else []
+        if len(values) == 1 and isinstance(values[0], ast.BinOp | ast.Constant):
+            new = _write_product(text, values[0], before[1:])
+            edit = Edit(text.span(values[0]), new)
+            yield Fix("fits", f"`{name} = {new}`", (edit,))
+        return
+
+
+def _write_product(text: SourceText, node: ast.expr, sizes: tuple[int, ...]) -> str:
+    """Write the numbers of a map as a product, with the first factor as it is written
+    where that is not a number.
+    """
+    first = node
+    while isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult):
+        first = first.left
+    is_named = isinstance(first, ast.Name | ast.Attribute)
+    factors = [text.written(first) if is_named else f"{sizes[0]}", *map(str, sizes[1:])]
+    return " * ".join(factors)
 
 
 def _is_of_convolution(program: Program, fact: Fact) -> bool:

@@ -290,15 +290,19 @@ def _pad_labels(text: SourceText, name: str, pad: str) -> str:
     if not LABELS.search(name) or "padding_value" in pad or "batch_first" not in pad:
         return pad
     calls = [node for node in text.nodes if get_called_name(node) in IGNORING]
-    given = [
+    ignored = [
         text.written(word.value)
         for call in calls
         for word in getattr(call, "keywords", [])
         if word.arg == "ignore_index"
     ]
-    if not calls or len({*given}) > 1 or (given and not NUMBER.fullmatch(given[0])):
+    if (
+        not calls
+        or len({*ignored}) > 1
+        or (ignored and not NUMBER.fullmatch(ignored[0]))
+    ):
         return pad
-    value = f", padding_value={given[0] if given else -100})"
+    value = f", padding_value={ignored[0] if ignored else -100})"
     return f"{pad[:-1]}{value}"
 
 

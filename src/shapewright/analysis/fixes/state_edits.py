@@ -187,13 +187,15 @@ def suggest_state_shapes(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     op = program.trace.ops[failure.op]
     built = find_constructor(program, op.module)
-    if built is not None and _is_batch_first_meant(program, failure):
+    is_turned = built is not None and is_batch_first_meant(program, failure)
+    if built is not None and is_turned:
         yield with_keyword(*built, "batch_first=True")
     for at, wanted in find_wanted_states(program, failure):
         passed = _find_passed_batch(program, failure, at, wanted)
         if passed is not None:
             yield passed
-            return
+        if passed is not None or is_turned:
+            return  # a number would be that of the steps
         shape = op.inputs[at].shape
         if wanted == (*shape[1::-1], *shape[2:]) != shape:
             exchanged = list(_exchange_sizes(program, failure, op, at))
@@ -430,7 +432,7 @@ def is_layer_meant(program: Program, failure: Failure) -> bool:
     return False
 
 
-def _is_batch_first_meant(program: Program, failure: Failure) -> bool:
+def is_batch_first_meant(program: Program, failure: Failure) -> bool:
     """Return whether the states are for as many samples as a layer that reads the time
     first was given steps: the program counts its samples in dim 0.
     """

@@ -22,6 +22,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
     get_last_name,
+    get_own_attribute,
     iter_assignments,
     iter_own_nodes,
     list_parameters,
@@ -59,6 +60,7 @@ def suggest_counted_vocabulary(program: Program, failure: Failure) -> Iterator[F
                 shown = f"`{name}={count}`"
                 yield Fix("fits", shown, (Edit(text.span(node), count),))
         yield from _suggest_other_length(text, failure, largest)
+        yield from _suggest_own_dict(text)
     yield from _suggest_late_setting(program, layer.path, unmet.needs)
     yield from suggest_resized_embeddings(program, failure)
 
@@ -78,6 +80,27 @@ def _suggest_other_length(
         for name in longer if owner else ():
             if name.rpartition(".")[0] == owner and name != get_dotted_name(counted):
                 new = f"len({name})"
+                yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _suggest_own_dict(text: SourceText) -> Iterator[Fix]:
+    """Suggest `len(self.ids)` for `len(self.words)` in a class whose dict `ids` numbers
+    more than its words.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Call) or get_called_name(node) != "len":
+            continue
+        counted = get_own_attribute(node.args[0]) if node.args else ""
+        owner = text.around(node, ast.ClassDef) if counted else None
+        numbered = {
+            get_own_attribute(target)
+            for target, value in iter_assignments(owner, annotated=True)
+            if isinstance(value, ast.DictComp)
+            and get_called_name(value.generators[0].iter) == "enumerate"
+        }
+        for name in sorted(numbered - {"", counted}):
+            if counted not in numbered:
+                new = f"len(self.{name})"
                 yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 

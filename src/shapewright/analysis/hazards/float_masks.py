@@ -25,7 +25,8 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
-VIEWS = (operators_with("keeps_mask") | REARRANGING | {"[]", "to"}) - {"logical_or"}
+VIEWS = operators_with("keeps_mask") | REARRANGING | {"[]", "to", "pad"}
+VIEWS -= {"logical_or"}
 """Calls whose result has the same numbers, perhaps in another dtype."""
 CASTS = frozenset({"float", "type_as"})
 ADDED = "added to the scores here"
@@ -108,8 +109,14 @@ def _find_numbers(scene: HazardContext, fact: Fact) -> _Numbers | None:
             maker = op or (call.op if call is not None else None)
             hides = _find_hidden_side(scene, fact)
             break
-        if call is None or not call.op.inputs:
+        if call is None:
             return None
+        if not call.op.inputs:
+            written = _find_written_side(scene, call, fact)
+            if written is None:
+                return None
+            maker, hides = op or call.op, written
+            break
         first = call.op.inputs[0]
         if call.name in TRIANGLES:
             if not is_ones(scene, first):
@@ -131,6 +138,48 @@ def _find_numbers(scene: HazardContext, fact: Fact) -> _Numbers | None:
     if hides is not None and is_inverted:
         numbers = replace(numbers, hides=not hides)
     return numbers
+
+
+def _find_written_side(
+    scene: HazardContext, call: OperatorCall, fact: Fact
+) -> bool | None:
+    """Return whether 1 is written where a key is hidden, behind the end of a sequence,
+    into zeros, or 0 in front of it into ones; None if anything else is done.
+    """
+    value = FILLED.get(call.name)
+    writes = [
+        other
+        for other in scene.calls
+        if other.name in WRITES and other.op.inputs[0].storage == fact.storage
+    ]
+    sides = {_read_write(scene, write, value) for write in writes}
+    return sides.pop() if value is not None and len(sides) == 1 else None
+
+
+FILLED = {"zeros": 0, "ones": 1}
+WRITES = ("[]=", "__setitem__")
+
+
+def _read_write(
+    scene: HazardContext, write: OperatorCall, value: int | None
+) -> bool | None:
+    """Return whether what is written behind a position, `mask[i, n:] = 1`, hides keys
+    there; None for other writes.
+    """
+    place = scene.program.node(write.op.span)
+    node = place[1] if place is not None else None
+    statement = place[0].statement_of(node) if place and node is not None else None
+    if not isinstance(statement, ast.Assign) or len(write.op.inputs) != 1:
+        return None
+    target, new = statement.targets[0], statement.value
+    if not isinstance(target, ast.Subscript) or not isinstance(new, ast.Constant):
+        return None
+    if value is None or new.value != 1 - value:
+        return None
+    last = target.slice.elts[-1] if isinstance(target.slice, ast.Tuple) else None
+    if not isinstance(last, ast.Slice) or (last.lower is None) is (last.upper is None):
+        return None
+    return (last.upper is None) is (new.value == 1)
 
 
 def _is_rest_of_one(scene: HazardContext, op: Op) -> bool:

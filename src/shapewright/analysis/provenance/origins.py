@@ -116,6 +116,8 @@ def _match_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
     ]
     if same:
         return _Origin("same", ((0, same[0]),))
+    if size == 1 and len(after.shape) > len(before.shape):
+        return None  # the dim is new
     stepped = [d for d, s in enumerate(before.stride) if s == step and step]
     if stepped:
         return _Origin("changed", ((0, stepped[0]),))
@@ -174,11 +176,6 @@ def _match_others(op: Op, out: Fact, dim: int) -> _Origin | None:
         return _Origin("changed", ((0, dim),))
     same = [d for d, other_size in enumerate(first.shape) if other_size == size]
     return _Origin("same", ((0, same[0]),)) if len(same) == 1 else None
-
-
-def format_product(sizes: tuple[int, ...]) -> str:
-    """Return sizes as a product: `16·4·4`."""
-    return "·".join(map(str, sizes))
 
 
 def find_constructor(

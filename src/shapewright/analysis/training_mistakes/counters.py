@@ -26,6 +26,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.kept_lists import iter_kept_lists
 from shapewright.analysis.training_mistakes.meters import iter_meter_calls
+from shapewright.analysis.training_mistakes.other_lengths import find_other_lengths
 from shapewright.findings.codes import COUNT_NOT_READ, COUNT_NOT_RESET, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -43,7 +44,9 @@ from shapewright.program.unread_counts import find_unread_counts
 
 @looks_for(COUNT_NOT_READ)
 def find_counts_not_read(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find counts that are never read where the count of an earlier loop is."""
+    """Find counts that are never read where the count of an earlier loop is, and sums
+    that are divided by the length of another loader.
+    """
     for file in scene.program.trace.sources:
         text = scene.program.text(file)
         if text is None:
@@ -65,6 +68,7 @@ def find_counts_not_read(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(unread.statement),
                 *places,
             )
+    yield from find_other_lengths(scene)
 
 
 ON_PURPOSE = ("global", "overall", "cumul", "lifetime", "so_far", "all_", "ema")

@@ -17,7 +17,12 @@ from shapewright.analysis.training_mistakes.own_categories import find_own_categ
 from shapewright.findings.codes import FITTED_ANEW, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import FUNCTIONS, collect_names, get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    collect_names,
+    get_called_name,
+)
 
 EVALUATED = re.compile(
     r"(^|_)(te|test|val|valid|validation|eval|dev|infer)(_|\d|$)", re.I
@@ -45,7 +50,8 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
                 first[scope, written] = call
                 continue
             trained, tested = (_name_data(text, c) for c in (earlier, call))
-            if EVALUATED.search(tested) and not EVALUATED.search(trained):
+            is_late = tested != trained and _is_behind_training(text, earlier, call)
+            if is_late or (EVALUATED.search(tested) and not EVALUATED.search(trained)):
                 yield build_finding(
                     FITTED_ANEW,
                     f"`{written}` is fitted again, on `{tested}`: the model is trained"
@@ -56,6 +62,21 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
         yield from _find_refitting_functions(text)
         yield from _find_own_columns(text)
         yield from find_own_categories(text)
+
+
+def _is_behind_training(text: SourceText, earlier: ast.Call, call: ast.Call) -> bool:
+    """Return whether all backward passes of a file stand between two calls that are in
+    no loop and in no function.
+    """
+    if text.around(call, *FUNCTIONS, *LOOPS) or text.around(earlier, *LOOPS):
+        return False
+    passes = [node.lineno for node in _list_calls(text, PASSES)]
+    if any(text.around(c, *FUNCTIONS) for c in _list_calls(text, PASSES)):
+        return False
+    return bool(passes) and earlier.lineno < min(passes) <= max(passes) < call.lineno
+
+
+PASSES = frozenset({"backward"})
 
 
 def _find_own_columns(text: SourceText) -> Iterator[Finding]:

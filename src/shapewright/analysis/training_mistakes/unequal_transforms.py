@@ -40,6 +40,7 @@ def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
     for text in scene.program.own_texts():
         yield from _compare_transforms(text, dict(_iter_composed(text)))
         yield from _compare_transforms(text, dict(_iter_functions(text)))
+        yield from _compare_branches(text)
         yield from _find_training_items(text)
         yield from _find_plain_inference(text)
         yield from find_raw_inference(text, _is_normalizing)
@@ -66,6 +67,58 @@ def _compare_transforms(
             text.span(transform),
             (text.span(normalizing[other]), f"`{other}` normalizes here"),
         )
+
+
+def _compare_branches(text: SourceText) -> Iterator[Finding]:
+    """Yield the transforms of one side of `if train:` that do not normalize though
+    those of the other side do.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.If) or not FLAG.search(text.written(node.test)):
+            continue
+        sides = [_find_composed(part) for part in (node.body, _list_else(text, node))]
+        if any(len(side) != 1 for side in sides):
+            continue
+        (first,), (second,) = sides
+        pair = [_is_normalizing(text, call) for call in (first, second)]
+        if pair not in ([True, False], [False, True]):
+            continue
+        bare, other = (second, first) if pair[0] else (first, second)
+        making = {s for s in _list_step_names(bare) if NORMALIZING.search(s) is None}
+        if not making & set(_list_step_names(other)):
+            continue
+        flag = text.written(node.test)
+        yield build_finding(
+            UNEQUAL_TRANSFORMS,
+            f"of the two transforms that `{flag}` chooses, one does not normalize:"
+            f" {SCALE}",
+            text.span(bare),
+            (text.span(other), "the other normalizes here"),
+        )
+
+
+FLAG = re.compile(r"train|eval|valid|test|augment|split|phase|mode|stage", re.I)
+"""What says for which part of the data a transform is."""
+
+
+def _list_else(text: SourceText, node: ast.If) -> list[ast.stmt]:
+    """Return the statements that run where a test is false: those behind it, too, if
+    the others return.
+    """
+    if node.orelse or not isinstance(node.body[-1], ast.Return):
+        return node.orelse
+    block: list[ast.stmt] = getattr(text.parent(node), "body", [])
+    return block[block.index(node) + 1 :] if node in block else []
+
+
+def _find_composed(statements: list[ast.stmt]) -> list[ast.Call]:
+    """Return the lists of steps that statements build, but none within another."""
+    return [
+        value
+        for statement in statements
+        for value in (getattr(statement, "value", None),)
+        if isinstance(value, ast.Call) and COMPOSING.search(get_called_name(value))
+    ]
 
 
 def _iter_composed(text: SourceText) -> Iterator[tuple[str, ast.expr | ast.stmt]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from shapewright.analysis.causes_with_edits import find_sole_cause
 from shapewright.analysis.error_causes import explain_error, explain_refused_call
-from shapewright.analysis.explanations import MOST_RELATED, explain_failures
+from shapewright.analysis.explanations import MOST_RELATED
 from shapewright.analysis.fixes import (
     find_fixes,
     fix_error,
@@ -58,6 +58,7 @@ from shapewright.analysis.fixes.vocabulary_sizes import (
     describe_counted_vocabulary,
     describe_first_number,
 )
+from shapewright.analysis.independent_failures import explain_failures
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
 from shapewright.analysis.mistaken_calls import (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.edges import Make, find_edge_failures
 from shapewright.analysis.edges.other_runs import Request, RunOutcome, summarise_run
-from shapewright.analysis.explanations import explain_failures
 from shapewright.analysis.formulas.call_formulas import Dims, cut_sample, fit_operands
 from shapewright.analysis.hazards import is_ignored_here
+from shapewright.analysis.independent_failures import explain_failures
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_names
 from shapewright.findings.codes import LOST_BATCH, TIMEOUT, TORCH_ERROR

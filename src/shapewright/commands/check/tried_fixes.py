@@ -33,6 +33,7 @@ from shapewright.findings.codes import (
     INDEX_OUT_OF_RANGE,
     MIXED_DEVICES,
     NORMALIZED_SHAPE,
+    ONE_VALUE_PER_CHANNEL,
     PADDED_LAST_STEP,
     PADDED_MEAN,
 )
@@ -238,6 +239,11 @@ def _is_of_earlier_error(tried: Tried, gone: Place, run: Program) -> bool:
     return False
 
 
+def _is_last(mend: Mend) -> bool:
+    """Return whether a repair leaves out a last batch of one sample."""
+    return mend.option.kind == "last-batch"
+
+
 def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> list[Mend]:
     """Return the repairs without those that only fit, if others follow from the call.
 
@@ -253,6 +259,8 @@ def choose_meant(program: Program, mends: Sequence[Mend], code: str = "") -> lis
         mends = [mend for mend in mends if mend.option.kind not in SIZED]
     if any(mend.option.kind == "any-batch" for mend in mends):
         mends = [mend for mend in mends if mend.option.kind != "last-batch"]
+    if code == ONE_VALUE_PER_CHANNEL and any(_is_last(mend) for mend in mends):
+        mends = [mend for mend in mends if _is_last(mend)]  # others merge samples
     mends = _drop_larger_tables(mends)
     if any(mend.option.kind == "table" for mend in mends):
         mends = [mend for mend in mends if mend.option.kind != "layer"]

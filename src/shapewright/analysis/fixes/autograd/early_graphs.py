@@ -65,7 +65,8 @@ def suggest_for_early_graph(history: History, cause: Cause) -> Iterator[Fix]:
     if edge is not None and first is not None:
         stepped = collect_stepped(history, first, cause.failing)
         trained = stepped & collect_parameters(history, edge)
-        trained -= _collect_read_again(history, first, cause.failing)
+        if edge.fact.shape:  # a number would add nothing to the gradients
+            trained -= _collect_read_again(history, first, cause.failing)
     if not trained and isinstance(statement, ast.Assign):
         yield from _suggest_without_graph(text, statement, cause)
     if statement.col_offset > loop.col_offset:

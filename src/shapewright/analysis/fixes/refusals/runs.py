@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from shapewright.analysis.explanations import (
+from shapewright.analysis.hazards.context import ALL_LOSSES, LOSSES, HazardContext
+from shapewright.analysis.independent_failures import (
     is_of_rank,
     iter_independent_failures,
 )
-from shapewright.analysis.hazards.context import ALL_LOSSES, LOSSES, HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with

@@ -13,6 +13,7 @@ from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import get_called_name
 
 CASTS = operators_with("keeps_elements") | {"to"}
+FILLED = ("zeros", "ones")
 TIGHT = ast.Name | ast.Call | ast.Attribute | ast.Subscript
 OPPOSITES: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=",
@@ -68,6 +69,10 @@ def _iter_truths(text: SourceText, node: ast.expr, is_same: bool) -> Iterator[st
             return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
         yield _write_truths(text, node.right, not is_same)
+        return
+    if get_called_name(node) in FILLED and isinstance(node, ast.Call):
+        if is_same and all(word.arg != "dtype" for word in node.keywords):
+            yield f"{text.written(node)[:-1]}, dtype=torch.bool)"
         return
     yield _write_truths(text, node, is_same)
 
