@@ -123,3 +123,14 @@ def test_a_mask_of_numbers_hides_nothing(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_masks_that_hide_are_quiet(tmp_path: Path, name: str) -> None:
     assert find(tmp_path, RIGHT[name]) == []
+
+
+def test_written_numbers_of_padding_hide_nothing(tmp_path: Path) -> None:
+    hidden = "mask = torch.zeros(len(ids), T)\nfor i in range(4):\n    mask[i, 3:] = 1"
+    seen = hidden.replace("zeros", "ones").replace("3:", ":3").replace("= 1", "= 0")
+    truths = hidden.replace("T)", "T, dtype=torch.bool)")
+    for body in (hidden, seen):
+        ((code, fix),) = find(tmp_path, body + PADDED)
+        assert code == "float-mask"
+        assert fix.endswith(", T, dtype=torch.bool)`")
+    assert find(tmp_path, truths + PADDED) == []

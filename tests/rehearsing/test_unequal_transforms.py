@@ -114,3 +114,23 @@ def test_what_only_training_normalizes_is_found(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", RIGHT)
 def test_equal_transforms_are_quiet(name: str, tmp_path: Path) -> None:
     assert _codes(tmp_path, *RIGHT[name]) == []
+
+
+CHOSEN = """\
+def build(train):
+    if train:
+        return compose(to_tensor, flip, normalize)
+    return compose(to_tensor{last})
+
+
+train_transform, test_transform = build(True), build(False)
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "codes"), [("", ["unequal-transforms"]), (", normalize", [])]
+)
+def test_both_sides_of_a_flag_normalize(
+    last: str, codes: list[str], tmp_path: Path
+) -> None:
+    assert _codes(tmp_path, CHOSEN.format(last=last), "") == codes

@@ -115,3 +115,21 @@ def test_a_module_may_be_read_by_others(tmp_path: Path) -> None:
     text = "import counted\nprint(counted.seen_last)\n"
     report = rehearsed(tmp_path, text)
     assert [each.message for each in report.findings] == []
+
+
+@pytest.mark.parametrize(
+    ("held_out", "divisor", "fixes"),
+    [
+        ("DataLoader(data, 20)", "len(loader)", ["`len(held_out)`"]),
+        ("DataLoader(data, 20)", "len(held_out)", []),
+        ("DataLoader(data, 8)", "len(loader)", []),  # as many batches
+    ],
+)
+def test_a_sum_is_divided_by_the_length_of_its_loader(
+    held_out: str, divisor: str, fixes: list[str], tmp_path: Path
+) -> None:
+    text = SCRIPT.replace("DataLoader(data, 8)\n", f"{held_out}\n")
+    after = f"print(correct_val / total_val, val_loss / {divisor})"
+    findings = rehearsed(tmp_path, text.format(before="", after=after)).findings
+    assert [finding.fixes[0].message for finding in findings] == fixes
+    assert all(finding.code == "count-not-read" for finding in findings)
