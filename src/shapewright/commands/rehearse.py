@@ -23,6 +23,8 @@ from shapewright.commands.check import (
     get_target_folder,
     is_refused_again,
 )
+from shapewright.commands.check.fix_trials import has_many_calls
+from shapewright.commands.check.fixes import count_layers
 from shapewright.commands.rehearsed_memory import (
     add_memory,
     build_storages,
@@ -213,9 +215,9 @@ def _check_run(
 
     def run(gone: Gone | None = None) -> Program:
         later = rehearsed.later if rehearsed is not None else None
-        if gone and program and _is_late(program, gone, later):
+        if gone and program and _is_hurried(program, gone, later):
             soon = once(script.rehearsal(hurried=True, whole=whole), gone)
-            if is_refused_again(soon, gone):
+            if is_refused_again(soon, gone) or _is_told_soon(program, soon):
                 return soon
         return once(script.rehearsal(whole=whole), gone)
 
@@ -359,14 +361,24 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     return not program.trace.complete or any(index >= jumped for index in met)
 
 
-def _is_late(program: Program, gone: Gone, later: int | None) -> bool:
-    """Return whether a run reaches the failure at `gone` only after an iteration of
-    some loop.
+def _is_told_soon(program: Program, soon: Program) -> bool:
+    """Return whether a trial with one turn of each loop says enough: a whole one has
+    many calls, and this one ended and ran as many layers.
+    """
+    is_ended = soon.trace.complete and count_layers(soon) >= count_layers(program)
+    return is_ended and has_many_calls(program)
+
+
+def _is_hurried(program: Program, gone: Gone, later: int | None) -> bool:
+    """Return whether a trial first has one turn of each loop: a whole run reaches the
+    failure at `gone` only after an iteration of some loop, or has many calls.
 
     `later` is how many calls there were before the second turn of any.
     """
     if later is None or not gone[1]:
         return False
+    if has_many_calls(program):
+        return True
     met = [
         failure.op
         for failure in program.failures

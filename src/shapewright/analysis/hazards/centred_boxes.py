@@ -96,7 +96,7 @@ def _find_overlap(scene: HazardContext, op: Op) -> Span | None:
         name = get_called_name(call)
         own = [
             node
-            for node in text.nodes
+            for _, node in text.functions()
             if isinstance(node, ast.FunctionDef) and node.name == name
         ]
         if own and ("iou" in name or "nms" in name) and _is_read_as_corners(own[-1]):

@@ -51,6 +51,10 @@ AT_ONCE = (8, 16, 32)
 FIRST_OF_LONG = 3
 """So many first tries of a run of more calls than `LONG_RUN`: each takes a while."""
 LONG_RUN = 300
+MANY_CALLS = 10_000
+"""Calls of a run whose trials have one turn of each loop, if they end: a matching for
+each sample, in a few epochs, makes so many.
+"""
 LEAST_SHARE = 8
 """Tries that each of several errors gets."""
 ALL_TRIES = 240
@@ -84,6 +88,11 @@ ends a run; with True each run has a process of its own."""
 
 NOWHERE: Place = ("", 0, "")
 """In place of a failure at which a run may end."""
+
+
+def has_many_calls(program: Program) -> bool:
+    """Return whether a run makes so many calls that its trials have few turns."""
+    return len(program.trace.ops) > MANY_CALLS
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ from shapewright.commands.check.fix_trials import (
     NOWHERE,
     SHOWN,
     FixTrials,
+    has_many_calls,
 )
 from shapewright.commands.check.fixes import (
     Overlay,
@@ -259,7 +260,11 @@ class Session(FixTrials):
         if len(self.told) != 1 or len(fresh) != 1 or not fresh[0].mends:
             return False
         best = fresh[0].mends[0]
-        if not best.tried.is_clean or self.again is None:
+        if (
+            not best.tried.is_clean
+            or self.again is None
+            or has_many_calls(self.program)
+        ):
             return False
         self.texts, fresh[0].carried = dict(best.texts), True
         return True
