@@ -1,5 +1,5 @@
 """Calls with an argument too few or too many: a loss without its target, a model that
-is given the labels too.
+is given the labels too, or all pictures of a triplet at once.
 """
 
 from __future__ import annotations
@@ -118,10 +118,26 @@ def _explain_more(
     more = " and ".join(f"`{part}`" for part in parts[left:])
     wanted = "one value" if takes == 2 else f"{takes - 1} values"
     message = f"`{text.line_of(call.func)}` takes {wanted}, and is given {more} too"
+    if left == 1 and _is_unpacked_as(text, call, len(parts)):
+        new = ", ".join(f"{text.line_of(call.func)}({part})" for part in parts)
+        fix = Fix("fits", f"`{new}`", (Edit(text.span(call), new),))
+        return Explanation(message, (), (fix,))
     span = text.span(call.args[left - 1]).end.until(text.span(call.args[-1]))
     new = f"{text.line_of(call.func)}({', '.join(parts[:left])})"
     fix = Fix("fits", f"`{new}`", (Edit(span, ""),))
     return Explanation(message, (), (fix,))
+
+
+def _is_unpacked_as(text: SourceText, call: ast.Call, count: int) -> bool:
+    """Return whether the result of a call is all that so many names are set to: the
+    call is meant for each of its arguments.
+    """
+    holder = text.parent(call)
+    if not isinstance(holder, ast.Assign) or holder.value is not call:
+        return False
+    target = holder.targets[0]
+    is_tuple = isinstance(target, ast.Tuple | ast.List) and len(holder.targets) == 1
+    return is_tuple and len(getattr(target, "elts", ())) == count
 
 
 def _explain_self_attention(text: SourceText, call: ast.Call) -> Explanation | None:
