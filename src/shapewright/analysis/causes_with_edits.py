@@ -105,6 +105,9 @@ from shapewright.analysis.refused_calls.transformed_functions import (
     find_read_in_vmap,
     find_returned_values,
 )
+from shapewright.analysis.refused_calls.transformer_layouts import (
+    find_transformer_layout,
+)
 from shapewright.analysis.refused_calls.truth_values import find_ambiguous_truth
 from shapewright.analysis.refused_calls.unapplied_layers import (
     find_class_for_instance,
@@ -227,6 +230,7 @@ SOLE: tuple[FindCause, ...] = (
     find_size_read,
     find_item_dims,
     find_batch_as_sample,
+    find_transformer_layout,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

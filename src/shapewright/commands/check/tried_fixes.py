@@ -152,6 +152,10 @@ UNCOUNTED = frozenset({"left-out", "definition", "value"})
 """Kinds of fixes with which fewer layers may run."""
 
 
+EXPLAINED = frozenset({"cause", "definition"})
+"""Kinds of fixes that follow from an explained cause."""
+
+
 def is_helpful(
     option: FixOption,
     tried: Tried,
@@ -169,7 +173,7 @@ def is_helpful(
     """
     before = list_failures(run)
     left = [place for place in before if not is_at(place, gone, crowded)]
-    is_explained = option.kind == "cause" and gone not in tried.failures
+    is_explained = option.kind in EXPLAINED and gone not in tried.failures
     if not is_explained and any(is_at(at, gone, crowded) for at in tried.failures):
         if not _has_other_error(tried, gone, run, option.kind):
             return False
