@@ -574,7 +574,7 @@ WEAK_MASK = _hazard("weak-mask",
     "masked scores that a softmax counts: filled with about 0, or masked after it",
     "`float(\"-inf\")` or `-1e9` as the fill", of_shapes=False)
 FLOAT_MASK = _hazard("float-mask",
-    "a mask of the numbers 0 and 1 that attention adds to its scores: it hides nothing",
+    "a mask of numbers 0 and 1 that attention adds to its scores, or an index reads",
     "a mask of truths: leave out `.float()`, or `mask.bool()`", of_shapes=False)
 RESULT_DROPPED = _hazard("result-dropped",
     "a changed tensor that is thrown away; one of two results that nothing reads",

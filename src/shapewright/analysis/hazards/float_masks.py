@@ -18,6 +18,7 @@ from shapewright.analysis.hazards.causal_masks import (
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import REARRANGING
 from shapewright.analysis.hazards.mask_fills import is_product
+from shapewright.analysis.hazards.number_masks import find_number_masks
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import FLOAT_MASK, looks_for
@@ -48,6 +49,7 @@ class _Numbers:
 @looks_for(FLOAT_MASK)
 def find_float_masks(scene: HazardContext) -> Iterator[Finding]:
     """Find masks of numbers where masks of truths, or large numbers, are meant."""
+    yield from find_number_masks(scene)
     seen: set[object] = set()
     for call in scene.calls:
         for fact, rule in _iter_masks(scene, call):

@@ -37,6 +37,7 @@ def suggest_mask_of_truths(
     is_padding = "the padding mask" in finding.message
     is_same = not is_known or hides != shows
     where, maker = place if place is not None else (text, None)
+    yield from _suggest_truths_for_index(finding, where, maker)
     if isinstance(maker, ast.expr):
         for new in _iter_truths(where, maker, is_same):
             shown = new
@@ -53,6 +54,18 @@ def suggest_mask_of_truths(
                 "fits", f"`{word.arg}={new}`", (Edit(text.span(word.value), new),)
             )
             yield fix
+
+
+def _suggest_truths_for_index(
+    finding: Finding, text: SourceText, maker: ast.AST | None
+) -> Iterator[Fix]:
+    """Suggest `dtype=torch.bool` where the numbers of an index are made."""
+    if "takes for rows" not in finding.message or not isinstance(maker, ast.Call):
+        return
+    for word in maker.keywords:
+        if word.arg == "dtype":
+            edit = Edit(text.span(word.value), "torch.bool")
+            yield Fix("fits", "`dtype=torch.bool`", (edit,))
 
 
 def _iter_truths(text: SourceText, node: ast.expr, is_same: bool) -> Iterator[str]:
