@@ -198,6 +198,57 @@ fit(nn.Sequential(nn.Linear(4, 1), nn.Sigmoid()), y)
     + "fit(net, Normalize((0.0,), (0.5,))(images))",
     "unknown": "fit(nn.Sequential(nn.Linear(4, 1), nn.ReLU()), torch.rand(60, 1))",
 }
+SIGNALS = """\
+from torch.utils.data import DataLoader
+
+raw = rng.normal(3, 1, (60, 6))
+signals = torch.tensor({scaled}, dtype=torch.float32)
+
+class Coder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.last = nn.Linear({width}, 3), nn.Linear(3, {width})
+
+    def forward(self, x):
+        return {output}
+
+net = Coder()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in DataLoader(signals[:40], batch_size=10):
+    optimizer.zero_grad()
+    F.{loss}.backward()
+    optimizer.step()
+"""
+BINARY = "binary_cross_entropy(net(x), x)"
+SCALED = "(raw - raw.mean()) / raw.std()"
+SIGMOID = "torch.sigmoid(self.last(self.body(x)))"
+WRONG["standardised signals"] = (
+    SIGNALS.format(scaled=SCALED, output=SIGMOID, loss=BINARY, width=6),
+    "torch refuses all others",
+    "`F.mse_loss`, and the output `self.last(self.body(x))` in place of its sigmoid",
+)
+WRONG["standardised signals, without a sigmoid"] = (
+    SIGNALS.format(
+        scaled=SCALED,
+        output="self.last(self.body(x))",
+        loss=BINARY.replace("(", "_with_logits(", 1),
+        width=6,
+    ),
+    "the loss has no lowest value",
+    "`F.mse_loss`",
+)
+RIGHT["signals of 0 to 1"] = SIGNALS.format(
+    scaled="(raw - raw.min()) / (raw.max() - raw.min())",
+    output=SIGMOID,
+    loss=BINARY,
+    width=6,
+)
+RIGHT["a column of an item"] = SIGNALS.format(
+    scaled="np.c_[raw[:, :5], raw[:, 5] > 3]",
+    output=SIGMOID,
+    loss="binary_cross_entropy(net(x[:, :5])[:, :1], x[:, 5:])",
+    width=5,
+)
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -28,6 +28,9 @@ FARTHEST = 24
 """Calls between data and the loss."""
 BINARY = frozenset({"binary_cross_entropy", "binary_cross_entropy_with_logits"})
 """Losses whose targets are probabilities."""
+REFUSING = "binary_cross_entropy"
+"""That of them that looks at its targets."""
+NO_LOWEST = "the loss has no lowest value"
 NORMALIZING = {"Normalize": 0, "normalize": 1}
 """What torchvision normalizes with, and where the means stand."""
 LEAST_SHARE = 0.1
@@ -81,12 +84,15 @@ def _find_no_probabilities(scene: HazardContext) -> Iterator[Finding]:
         if low >= 0 and high <= 1:
             continue
         seen.add(call.op.span)
-        reach = f"up to {high:g}" if high > 1 else f"down to {low:g}"
+        reach = f"up to {high:.4g}" if high > 1 else f"down to {low:.4g}"
+        if low < 0 and high > 1:
+            reach = f"from {low:.4g} to {high:.4g}"
+        end = "torch refuses all others" if call.name == REFUSING else NO_LOWEST
         yield scene.finding(
             UNREACHABLE_TARGETS,
             call.op,
             f"{scene.words(call.op)[1]} goes {reach}, and `F.{call.name}` takes targets"
-            " between 0 and 1: the loss has no lowest value",
+            f" between 0 and 1: {end}",
         )
 
 
@@ -110,11 +116,19 @@ def find_limits(scene: HazardContext, fact: Fact) -> tuple[float, float]:
             continue  # of which operand the part is, is not known
         for part in maker.op.inputs[: None if joins else 1]:
             rows = part.shape[1:] == current.shape[1:]  # no columns were chosen
+            rows |= not is_part and _is_item(maker, part, current)
             is_whole = prod(part.shape) == prod(current.shape)
             if joins or rows or is_whole:
                 is_cut = is_part or not (joins or is_whole)
                 waiting.append((part, left - 1, is_cut))
     return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _is_item(maker: OperatorCall, part: Fact, item: Fact) -> bool:
+    """Return whether a call takes one row of data by its number, as a data set does."""
+    number = maker.given(1)
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    return maker.op.name == "[]" and is_number and part.shape[1:] == item.shape != ()
 
 
 def _describe_outside(scene: HazardContext, fact: Fact, low: float, high: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -15,6 +16,7 @@ from shapewright.analysis.hazards.distribution_inputs import (
     get_probabilities,
 )
 from shapewright.analysis.hazards.target_ranges import find_limits
+from shapewright.analysis.hazards.value_makers import find_value_maker
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.provenance.origins import find_constructor
@@ -124,7 +126,7 @@ def suggest_without_activation(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest to leave out the last activation, where it is written for itself; for
-    masks of 0 and 255, to divide them.
+    masks of 0 and 255, to divide them, and for standardised data another loss.
     """
     if not finding.related and isinstance(node, ast.Call):
         yield from _suggest_divided_target(program, finding, text, node)
@@ -157,8 +159,38 @@ def _suggest_divided_target(
         shown = f"{written if simple else f'({written})'} / {BRIGHTEST}"
         edit = Edit(text.span(call.args[1]), shown)
         yield Fix("fits", f"`{shown}`", (edit,))
+    elif BINARY.search(text.written(call.func)):
+        yield from _suggest_squared_error(scene, finding, text, call)
 
 
+def _suggest_squared_error(
+    scene: HazardContext, finding: Finding, text: SourceText, call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `F.mse_loss`, without a last sigmoid, for standardised data that a binary
+    loss is to reconstruct.
+    """
+    loss = scene.program.op_at(finding.span, finding.module)
+    has_weight = len(call.args) > 2 or any(
+        "weight" in f"{w.arg}" for w in call.keywords
+    )
+    if loss is None or has_weight or loss.inputs[1].shape[-1:] in ((), (1,)):
+        return
+    new = BINARY.sub("mse_loss", text.written(call.func))
+    edits: tuple[Edit, ...] = (Edit(text.span(call.func), new),)
+    message = f"`{new}`"
+    maker = find_value_maker(scene, loss.inputs[0])
+    if maker is not None and maker.name == "sigmoid":
+        without = next(_suggest_without(scene.program, maker.op), None)
+        if without is None:
+            return
+        edits = (*without.edits, *edits)
+        message = f"`{new}`, and the output {without.message} in place of its sigmoid"
+        if without.message.startswith("without"):
+            message = f"`{new}`, {without.message}"
+    yield Fix("fits", message, edits)
+
+
+BINARY = re.compile(r"binary_cross_entropy(_with_logits)?$")
 BRIGHTEST = 255
 """What white is in an image of bytes."""
 
