@@ -52,8 +52,9 @@ FIRST_OF_LONG = 3
 """So many first tries of a run of more calls than `LONG_RUN`: each takes a while."""
 LONG_RUN = 300
 MANY_CALLS = 10_000
-"""Calls of a run whose trials have one turn of each loop, if they end: a matching for
-each sample, in a few epochs, makes so many.
+"""Calls of a run whose trials have one turn of each loop, if they end, and of which the
+first edit that helps is enough: a matching for each sample, in a few epochs, makes so
+many.
 """
 LEAST_SHARE = 8
 """Tries that each of several errors gets."""
@@ -154,6 +155,9 @@ class FixTrials:
         at_once: tuple[int, ...] = AT_ONCE
         if len(program.trace.ops) > LONG_RUN:
             at_once = (FIRST_OF_LONG, *AT_ONCE)
+        is_first_enough = has_many_calls(program)
+        if is_first_enough:
+            at_once = (1, *at_once)
         for turn, count in enumerate(at_once):
             some = known[start : start + min(count, self.room(), share - start)]
             limit = min(began + MOST_SECONDS, ALL_SECONDS)
@@ -167,7 +171,7 @@ class FixTrials:
                 key=lambda m: rank_repair(m, before, wanted, shared, code)
             )
             enough = bool(reported.mends) and is_enough(
-                reported.mends[0], before, wanted, turn, shared, code
+                reported.mends[0], before, wanted, turn + is_first_enough, shared, code
             )
             if enough and reported.mends[0].loses_samples:
                 enough = not HazardContext(program).keeps_samples
