@@ -33,7 +33,7 @@ CODES = (
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
     "split-by-class", "copies-before-split",
     "patience-not-reset", "reversed-guidance",
-    "class-weights-inverted", "changed-draw", "schedule-restarted",
+    "class-weights-inverted", "changed-draw", "schedule-restarted", "restarted-loader",
     "first-group-only", "equal-policies",
     "return-in-loop", "loss-overwritten", "late-binding", "misplaced-argument",
     "floored-factor",

@@ -918,6 +918,9 @@ SCHEDULER_OF_REPLACED = _mistake("scheduler-of-replaced",
 SCHEDULE_RESTARTED = _mistake("schedule-restarted",
     "a schedule that each epoch builds anew and steps once: the rate never changes",
     "one optimizer and one schedule, built before the loop over epochs")
+RESTARTED_LOADER = _mistake("restarted-loader",
+    "a loader that each step begins anew: only its first batches are trained on",
+    "`shuffle=True`, or `batches = iter(loader)` before the steps")
 FIRST_GROUP_ONLY = _mistake("first-group-only",
     "a rate that is written into the first of several groups of an optimizer",
     "`for group in optimizer.param_groups`")

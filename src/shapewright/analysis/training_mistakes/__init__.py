@@ -59,6 +59,9 @@ from shapewright.analysis.training_mistakes import (
 )
 from shapewright.analysis.training_mistakes import preparations as preparations
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
+from shapewright.analysis.training_mistakes import (
+    restarted_loaders as restarted_loaders,
+)
 from shapewright.analysis.training_mistakes import return_orders as return_orders
 from shapewright.analysis.training_mistakes import (
     reversed_updates as reversed_updates,

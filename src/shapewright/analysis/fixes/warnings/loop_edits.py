@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.statements import (
     write_after,
     write_before,
 )
+from shapewright.analysis.fixes.warnings.data_edits import suggest_shuffle
 from shapewright.analysis.fixes.warnings.training_edits import find_batch
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.additions import VALUES
@@ -29,10 +30,37 @@ from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    LOOPS,
     collect_names,
     get_called_name,
     iter_own_nodes,
 )
+
+
+def suggest_single_pass(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `batches = iter(loader)` before the steps where each cuts its batches out
+    of a new pass over the loader; else a shuffle of the loader.
+    """
+    place = program.node(finding.related[0].span) if finding.related else None
+    if get_called_name(node) == "islice" and isinstance(node, ast.Call):
+        steps = text.around(text.around(node, *LOOPS) or node, *LOOPS)
+        names = {part.id for part in text.nodes if isinstance(part, ast.Name)}
+        name = next(word for word in PASSES if word not in names)
+        source = text.written(node.args[0])
+        if isinstance(steps, ast.stmt):
+            edits = (
+                write_before(text, steps, f"{name} = iter({source})"),
+                Edit(text.span(node.args[0]), name),
+            )
+            yield Fix("fits", f"`{name} = iter({source})` before the steps", edits)
+    if place is not None:
+        yield from suggest_shuffle(program, finding, *place)
+
+
+PASSES = ("batches", "train_batches", "pass_over_batches")
+"""Names for one pass over a loader."""
 
 
 def suggest_return_behind_loop(

@@ -45,6 +45,7 @@ from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_bound_names,
     suggest_passes_inside_loop,
     suggest_return_behind_loop,
+    suggest_single_pass,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_count_of_samples,
@@ -161,6 +162,7 @@ from shapewright.findings.codes import (
     RATE_AS_FACTOR,
     REBOUND_PARAMETER,
     REPEATED_BY_WORKERS,
+    RESTARTED_LOADER,
     RETURN_IN_LOOP,
     RETURN_ORDER,
     REVERSED_GUIDANCE,
@@ -296,6 +298,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SHARED_TRANSFORM: suggest_own_data_set,
     AUGMENTED_EVALUATION: suggest_plain_samples,
     SHUFFLED_ORDER: suggest_loader_in_order,
+    RESTARTED_LOADER: suggest_single_pass,
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
     FITTED_BEFORE_SPLIT: suggest_later_scaler,
