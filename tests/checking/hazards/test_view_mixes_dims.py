@@ -42,6 +42,16 @@ TRUE = {
         return y.reshape(B, T, C)  # here""",
         "torch.randn(2, 7, 12)",
     ),
+    "heads of a grid of patches merged without a transpose": (
+        "self.cut = nn.Conv2d(3, 12, 4, stride=4)\nself.qkv = nn.Linear(12, 36)",
+        """x:
+        x = self.cut(x).flatten(2).transpose(1, 2)
+        B, N, C = x.shape
+        q, k, v = self.qkv(x).view(B, N, 3, 3, 4).permute(2, 0, 3, 1, 4)
+        y = (q @ k.mT / 2).softmax(-1) @ v
+        return y.reshape(B, N, C)  # here""",
+        "torch.randn(2, 3, 16, 20)",
+    ),
     "heads split before the time": (
         "self.q = nn.Linear(12, 12)",
         """x:
@@ -123,6 +133,16 @@ LEGAL = {
         back = folded.view(B, 4, T, 3).permute(0, 2, 1, 3)
         return self.out(y.transpose(1, 2).reshape(B, T, C)), back.flatten(2)""",
         "torch.randn(2, 7, 12)",
+    ),
+    "heads of a grid of patches merged": (
+        "self.cut = nn.Conv2d(3, 12, 4, stride=4)\nself.qkv = nn.Conv2d(12, 36, 1)",
+        """x:
+        B, _, H, W = (x := self.cut(x)).shape
+        q, k, v = self.qkv(x).view(B, 3, 3, 4, H * W).unbind(1)
+        y = v @ (q.mT @ k / 2).softmax(-1).mT
+        rows = (q.mT @ k / 2).softmax(-1) @ v.mT
+        return y.reshape(B, 12, H, W), rows.transpose(1, 2).reshape(B, H * W, 12)""",
+        "torch.randn(2, 3, 16, 20)",
     ),
     "time folded into the batch": (
         "self.conv = nn.Conv2d(3, 4, 3)",

@@ -213,16 +213,19 @@ def _is_swapped(block: RegroupedDims) -> bool:
 
 def _has_heads_in_front(block: RegroupedDims) -> bool:
     """Return whether (heads, tokens, features) of one cut become (tokens, heads x
-    features) without a transpose.
+    features) without a transpose; the tokens may be the rows and columns of a grid.
     """
     axes, sizes = block.axes, [get_length(dim) for dim in block.dims]
-    if len(axes) != 3 or len(sizes) != 2 or axes[0].of is None:
+    if len(axes) < 3 or len(sizes) != 2 or axes[0].of is None:
         return False
-    heads, tokens, features = axes
+    if len(axes) > 3 and block.before[1] - block.before[0] != 3:
+        return False
+    heads, *grid, features = axes
+    tokens = prod(axis.size for axis in grid)
     return (
         heads.of is features.of
-        and sizes == [tokens.size, heads.size * features.size]
-        and tokens.size not in (1, heads.size)
+        and sizes == [tokens, heads.size * features.size]
+        and tokens not in (1, heads.size)
     )
 
 
@@ -399,18 +402,20 @@ def _report_move(
 ) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
     old = _find_input_dim(scene, op, axis)
-    new = block.after[0] + [get_length(dim) for dim in block.dims].index(axis.size)
+    sizes = [get_length(dim) for dim in block.dims]
+    size = axis.size if axis.size in sizes else before.shape[old]  # rows of a grid
+    new = block.after[0] + sizes.index(size)
     name = scene.names(op)[0].rsplit(" (", 1)[0]
-    is_whole = before.shape[old] == axis.size
+    is_whole = before.shape[old] == size
     part = "" if is_whole else "a part of "
     message = (
         f"{scene.operation(op)} of {name} {format_shape(before)} to"
         f" {format_shape(after)} moves no elements: dim {new} is as long as"
         f" {part}dim {old} was, but counts others"
     )
-    reason = f"{axis.size} is {axis.words}" if axis.words else ""
-    if not reason or axis.root.size != axis.size:
-        reason = f"{axis.size} is {part}dim {old}"
+    reason = f"{size} is {axis.words}" if axis.words else ""
+    if not reason or not axis.size == axis.root.size == size:
+        reason = f"{size} is {part}dim {old}"
     return scene.finding(
         VIEW_MIXES_DIMS, op, message, (op, f"{reason}; transpose or permute moves it")
     )
