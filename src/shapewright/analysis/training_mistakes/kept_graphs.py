@@ -28,6 +28,7 @@ from shapewright.analysis.training_mistakes.kept_statistics import (
 from shapewright.analysis.training_mistakes.returned_keepers import (
     find_returned_keepers,
 )
+from shapewright.analysis.training_mistakes.shown_samples import find_shown_samples
 from shapewright.findings.codes import GRAPH_KEPT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -79,6 +80,7 @@ def find_kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
         )
     if not seen and not growing:  # the same sum is told once
         yield from find_kept_statistics(scene)
+        yield from find_shown_samples(scene)
 
 
 def _find_listed(scene: RehearsalContext) -> Iterator[Finding]:
