@@ -194,6 +194,12 @@ AROUND = {
         "",
         "",
     ),
+    "equal-steps": (
+        "layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)\n"
+        "decoder = model = nn.TransformerDecoder(layer, 1)\n" + MODEL,
+        "memory = torch.randn(8, 5, 8)\ny = torch.randn(8, 6, 8)\n",
+        "",
+    ),
     "equal-units": (
         "model = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1))\n" + MODEL,
         "",

@@ -709,6 +709,10 @@ LOADED_WEIGHTS_LOST = _hazard("loaded-weights-lost",
 TEMPERATURE_CANCELS = _hazard("temperature-cancels",
     "probabilities divided by a temperature and normalized again: it cancels",
     "`softmax(logits / temperature, dim=-1)`", of_shapes=False)
+EQUAL_STEPS = _hazard("equal-steps",
+    "a decoder whose input is the same at every position",
+    "the targets, moved by one step: `model(x, y[:, :-1])` and `y[:, 1:]`",
+    of_shapes=False)
 EQUAL_UNITS = _hazard("equal-units",
     "weights of a hidden layer that are all one number: its units stay alike",
     "a random initialisation: `nn.init.xavier_uniform_`", of_shapes=False)

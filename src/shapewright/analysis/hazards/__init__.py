@@ -31,6 +31,7 @@ from shapewright.analysis.hazards import drawn_indices as drawn_indices
 from shapewright.analysis.hazards import dropped_results as dropped_results
 from shapewright.analysis.hazards import dropped_states as dropped_states
 from shapewright.analysis.hazards import einsum_mistakes as einsum_mistakes
+from shapewright.analysis.hazards import equal_steps as equal_steps
 from shapewright.analysis.hazards import equal_units as equal_units
 from shapewright.analysis.hazards import exchanged_roles as exchanged_roles
 from shapewright.analysis.hazards import flipped_predictions as flipped_predictions

@@ -14,8 +14,9 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
+LOSSES = operators_with("is_loss")
 FLATTENING = operators_with("regroups_dims")
 TURNING = operators_with("transposes_dims", "moves_dims")
 
@@ -81,6 +82,36 @@ def _suggest_shifted_scores(text: SourceText, loss: ast.Call) -> Iterator[Fix]:
     shown = f"{text.written(loss.func)}({', '.join([*new, *words])})"
     edits = (Edit(text.span(scores), new[0]), Edit(text.span(targets), new[1]))
     yield Fix("fits", f"`{shown}`", edits)
+
+
+def suggest_previous_steps(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `y[:, :-1]` for the zeros that a decoder reads, and `y[:, 1:]` for the
+    target `y` of its loss.
+    """
+    source = program.op_at(finding.span, finding.module)
+    if source is None or not source.outputs or not isinstance(node, ast.expr):
+        return
+    shape = source.outputs[0].shape
+    for op in program.trace.ops[source.index :]:
+        if op.name.rpartition(".")[2] not in LOSSES or len(op.inputs) < 2:
+            continue
+        place = program.node(op.span)
+        call = place[1] if place is not None and place[0] is text else None
+        if not isinstance(call, ast.Call) or len(call.args) < 2:
+            return
+        target = call.args[1]
+        same = text.around(call, *FUNCTIONS) is text.around(node, *FUNCTIONS)
+        if op.inputs[1].shape != shape or not isinstance(target, ast.Name) or not same:
+            return
+        steps = int(finding.message.split()[1])
+        front = "" if shape[0] == steps != shape[1] else ":, "
+        read = f"{target.id}[{front}:-1]"
+        later = f"{target.id}[{front}1:]"
+        edits = (Edit(text.span(node), read), Edit(text.span(target), later))
+        yield Fix("fits", f"`{read}` here, and `{later}` as the target", edits)
+        return
 
 
 def _write_cut(text: SourceText, node: ast.expr, steps: str) -> str:

@@ -107,7 +107,10 @@ from shapewright.analysis.fixes.warnings.row_index_edits import (
     suggest_element_of_each_row,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
-from shapewright.analysis.fixes.warnings.shift_edits import suggest_shifted_items
+from shapewright.analysis.fixes.warnings.shift_edits import (
+    suggest_previous_steps,
+    suggest_shifted_items,
+)
 from shapewright.analysis.fixes.warnings.sign_edits import (
     suggest_added_divergence,
     suggest_label_of_side,
@@ -176,6 +179,7 @@ from shapewright.findings.codes import (
     DROPOUT_ALWAYS_ON,
     EINSUM_REDUCTION,
     EQUAL_SAMPLES,
+    EQUAL_STEPS,
     EQUAL_UNITS,
     FLIP_NOT_UNDONE,
     FLOAT_MASK,
@@ -390,5 +394,6 @@ WAYS: dict[str, Suggest] = {
     LARGE_EPS: suggest_named_momentum,
     TEMPERATURE_CANCELS: suggest_divided_scores,
     EQUAL_UNITS: suggest_random_weights,
+    EQUAL_STEPS: suggest_previous_steps,
 }
 """What suggests edits, by the code of a warning."""
