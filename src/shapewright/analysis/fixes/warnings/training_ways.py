@@ -62,6 +62,7 @@ from shapewright.analysis.fixes.warnings.sampler_edits import (
     suggest_set_epoch,
     suggest_share_of_worker,
 )
+from shapewright.analysis.fixes.warnings.scale_edits import suggest_trained_scale
 from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_direction,
     suggest_own_scheduler,
@@ -223,7 +224,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_training_categories, suggest_fitted_scaler, suggest_training_columns
     ),
     TERMINAL_IGNORED: suggest_end_of_episode,
-    UNEQUAL_TRANSFORMS: combine(suggest_called_normalizer, suggest_normalize),
+    UNEQUAL_TRANSFORMS: combine(
+        suggest_trained_scale, suggest_called_normalizer, suggest_normalize
+    ),
     NO_GRADIENT: combine(
         suggest_made_data,
         suggest_true_head,
