@@ -159,6 +159,29 @@ def test_an_optimizer_of_the_old_head_moves_behind_the_new_one(tmp_path: Path) -
     assert at in [related.span.line for related in report.findings[1].related]
 
 
+MADE_BY_FUNCTION = """
+def make(net, lr):
+    groups = [{"params": net.body.parameters(), "lr": 0.1 * lr}]
+    return torch.optim.SGD([*groups, {"params": net.fc.parameters()}], lr=lr)
+
+
+model = Net()
+print(make(model, lr=1.0))
+optimizer = make(model, lr=0.1)
+"""
+
+
+def test_the_call_that_makes_an_optimizer_moves_behind_the_new_head(
+    tmp_path: Path,
+) -> None:
+    text = HEAD + MADE_BY_FUNCTION + NEW_HEAD + NO_SCHEDULE
+    report = rehearsed(tmp_path, text)
+    finding = next(f for f in report.findings if f.code == "not-in-optimizer")
+    at = text.splitlines().index(NEW_HEAD.strip()) + 1
+    message = f"`optimizer = make(model, lr=0.1)` after line {at}"
+    assert [fix.message for fix in finding.fixes if fix.checked] == [message]
+
+
 def test_an_optimizer_of_the_new_head_alone_is_quiet(tmp_path: Path) -> None:
     text = HEAD + PRETRAINED + NEW_HEAD + OF_HEAD + NO_SCHEDULE
     assert not rehearsed(tmp_path, text).findings

@@ -235,3 +235,50 @@ def test_a_hook_with_too_few_parameters(tmp_path: Path) -> None:
     (error,) = rehearsed(tmp_path, HOOKS.replace("HOOKED", "grad_output")).findings
     assert "is called with `(module, grad_input, grad_output)`" in error.message
     assert error.line == 7
+
+
+RIVALS = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+maker, judge = nn.Linear(4, 2), nn.Linear(2, 1)
+by_maker = torch.optim.Adam(maker.parameters())
+by_judge = torch.optim.Adam(judge.parameters())
+for _ in range(3):
+    noise, real = torch.randn(8, 4), torch.randn(8, 2)
+    fake = {fake}
+    loss = judge({of_judge}).mean() - judge(real).mean()
+    by_judge.zero_grad()
+    loss.backward()
+    by_judge.step()
+    gain = F.softplus(-judge({of_maker})).mean()
+    by_maker.zero_grad()
+    gain.backward()
+    by_maker.step()
+"""
+
+
+def test_samples_that_are_detached_for_both_losses(tmp_path: Path) -> None:
+    """The maker's loss gets samples of its own, or the judge's alone is detached."""
+    text = RIVALS.format(fake="maker(noise).detach()", of_judge="fake", of_maker="fake")
+    report = rehearsed(tmp_path, text)
+    (finding,) = [f for f in report.findings if f.code == "no-gradient"]
+    assert [fix.message for fix in finding.fixes if fix.checked] == [
+        "`maker(noise)` for `fake` in the loss",
+        "`fake.detach()` in the other loss alone",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fake", "of_judge", "of_maker"),
+    [
+        ("maker(noise)", "fake.detach()", "fake"),
+        ("maker(noise).detach()", "fake", "maker(noise)"),
+    ],
+)
+def test_samples_that_are_detached_for_one_loss(
+    fake: str, of_judge: str, of_maker: str, tmp_path: Path
+) -> None:
+    text = RIVALS.format(fake=fake, of_judge=of_judge, of_maker=of_maker)
+    assert not rehearsed(tmp_path, text).findings

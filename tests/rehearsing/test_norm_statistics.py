@@ -135,6 +135,38 @@ def test_the_frozen_part_is_put_in_evaluation_by_an_edit(tmp_path: Path) -> None
     assert [fix.message for fix in finding.fixes] == ["`net.body.eval()`"]
 
 
+TWICE = """
+def fit(model):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(trained, lr=0.1)
+    model.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+net = Net()
+fit(net)
+net.eval()
+with torch.no_grad():
+    print(net(torch.randn(4, 4)).shape)
+for part in (net.body.line, net.body):
+    part.requires_grad_(False)
+fit(net)
+"""
+
+
+def test_a_part_that_is_trained_first_is_frozen_by_its_flags(tmp_path: Path) -> None:
+    """`eval()` alone would freeze its statistics in the first training, too."""
+    text = TWICE.replace("model", "net")
+    (finding,) = rehearsed(tmp_path, HEAD + text).findings
+    assert [fix.message for fix in finding.fixes if fix.checked] == [
+        "`net.body.train(next(net.body.parameters()).requires_grad)`",
+        "`net.body.eval()`",
+    ]
+
+
 def test_features_that_were_evaluated_before_are_a_warning(tmp_path: Path) -> None:
     before = "net.body.requires_grad_(False)\nnet.eval()\nwith torch.no_grad():\n"
     before += "    known = net.body(torch.randn(4, 4))"

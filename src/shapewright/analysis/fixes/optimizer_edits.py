@@ -130,8 +130,10 @@ def suggest_later_statement(
     text: SourceText, built: ast.stmt, changed: ast.stmt
 ) -> Iterator[Fix]:
     """Suggest to build an optimizer, and what is built of it, behind the statement
-    that makes the model whole: `model.fc = nn.Linear(512, 5)`.
+    that makes the model whole: `model.fc = nn.Linear(512, 5)`. Where a function builds
+    it, its call is moved.
     """
+    built = _find_building_call(text, built, changed)
     block = find_block(text, built)
     last = _find_in_block(text, block, built, changed)
     if last is None or not isinstance(built, ast.Assign | ast.AnnAssign):
@@ -156,6 +158,26 @@ def suggest_later_statement(
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     message = f"`{shown}`{more} after line {get_last_line(last)}"
     yield Fix("fits", message, (*cuts, new))
+
+
+def _find_building_call(
+    text: SourceText, built: ast.stmt, changed: ast.stmt
+) -> ast.stmt:
+    """Return the last assignment above the change of a model that calls the function in
+    which an optimizer is built; the statement itself, if that is in no function.
+    """
+    function = text.around(built, *FUNCTIONS)
+    block = find_block(text, changed)
+    if function is None or built in block:
+        return built
+    calls = [
+        statement
+        for statement in block
+        if isinstance(statement, ast.Assign)
+        and statement.lineno < changed.lineno
+        and get_called_name(statement.value) == getattr(function, "name", "")
+    ]
+    return calls[-1] if calls else built
 
 
 def _find_in_block(

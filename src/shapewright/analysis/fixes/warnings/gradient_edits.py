@@ -115,6 +115,64 @@ def suggest_kept_graph(
         return
 
 
+def suggest_samples_with_graph(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `generator(z)` for `fake` in the loss that is to train the generator,
+    where `fake = generator(z).detach()` was made for another loss; or to detach it in
+    that loss alone.
+    """
+    source = get_receiver(node) if isinstance(node, ast.Call) else None
+    if LOST not in finding.message or not isinstance(source, ast.Call):
+        return
+    made = text.parent(node)
+    if not isinstance(made, ast.Assign) or made.value is not node:
+        return
+    block = find_block(text, made)
+    name = ast.unparse(made.targets[0])
+    loss = _find_differentiated(program, finding, text, block)
+    if loss is None or get_called_name(node) != "detach":
+        return
+    reads = [
+        (statement, part)
+        for statement in block[block.index(made) + 1 :]
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name) and part.id == name
+    ]
+    own = [part for statement, part in reads if statement is loss]
+    others = [part for statement, part in reads if statement.lineno < loss.lineno]
+    if not own or not others:
+        return
+    new = text.written(source)
+    edits = tuple(Edit(text.span(part), new) for part in own)
+    yield Fix("fits", f"`{join_lines(new)}` for `{name}` in the loss", edits)
+    detached = f"{name}.detach()"
+    kept = Edit(text.span(node), new)
+    cuts = (Edit(text.span(part), detached) for part in others)
+    message = f"`{detached}` in the other loss alone"
+    yield Fix("fits", message, (kept, *cuts))
+
+
+def _find_differentiated(
+    program: Program, finding: Finding, text: SourceText, block: list[ast.stmt]
+) -> ast.Assign | None:
+    """Return the statement of a block that makes the loss of the backward pass which
+    stands before the steps of the finding.
+    """
+    for related in finding.related:
+        place = program.node(related.span)
+        call = place[1] if place is not None and place[0] is text else None
+        loss = get_receiver(call) if isinstance(call, ast.Call) else None
+        if loss is None or call is None or get_called_name(call) != "backward":
+            continue
+        for statement in reversed(block):
+            if isinstance(statement, ast.Assign) and ast.unparse(
+                statement.targets[0]
+            ) == ast.unparse(loss):
+                return statement
+    return None
+
+
 def _is_list(text: SourceText, node: ast.Call) -> bool:
     """Return whether a call gets a name that stands for a list of the program."""
     name = get_dotted_name(node.args[0])

@@ -222,3 +222,73 @@ def _write_mode(text: SourceText, call: ast.Call, new: str) -> Edit:
     until = outwards.index(loops[0]) if loops else len(outwards)
     blocks = [outer for outer in outwards[:until] if isinstance(outer, ast.With)]
     return write_before(text, blocks[-1] if blocks else text.statement_of(call), new)
+
+
+def suggest_frozen_mode(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `backbone.eval()` behind the `train()` of a partly frozen model."""
+    model = get_receiver(node) if isinstance(node, ast.Call) else None
+    if model is None or not isinstance(node, ast.Call):
+        return
+    owner = text.written(model)
+    for part, freezing in _iter_frozen_parts(text):
+        name = part
+        if part.startswith("self.") and owner != "self":
+            name = f"{owner}{part[4:]}"
+        if name == owner:
+            continue
+        calls = [f"{name}.eval()"]
+        if _is_run_before(text, node, freezing):
+            calls.insert(0, f"{name}.train(next({name}.parameters()).requires_grad)")
+        for call in calls:
+            edit = write_after(text, text.statement_of(node), call)
+            yield Fix("fits", f"`{call}`", (edit,))
+
+
+def _is_run_before(text: SourceText, node: ast.AST, freezing: ast.AST) -> bool:
+    """Return whether the function around a call is called above the statement that
+    freezes a module, too, where it is to train that module.
+    """
+    function = text.around(node, ast.FunctionDef)
+    return function is not None and any(
+        get_called_name(call) == function.name
+        and call.lineno < freezing.lineno  # type: ignore[attr-defined]
+        and text.around(call, *FUNCTIONS) is text.around(freezing, *FUNCTIONS)
+        for call in text.nodes
+        if isinstance(call, ast.Call)
+    )
+
+
+def _iter_frozen_parts(text: SourceText) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the modules whose parameters the text freezes, and where; those that a loop
+    goes through one by one.
+    """
+    for node in text.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        owner = get_receiver(node)
+        if owner is None:
+            continue
+        loop = text.parent(node)
+        is_frozen = False
+        if get_called_name(node) == "requires_grad_" and node.args:
+            value = node.args[0]
+            is_frozen = isinstance(value, ast.Constant) and value.value is False
+        if get_called_name(node) == "parameters" and isinstance(loop, ast.For):
+            written = text.written(loop)
+            is_frozen = "requires_grad" in written and "False" in written
+        for part in _list_turns(text, owner) if is_frozen else ():
+            yield text.written(part), node
+
+
+def _list_turns(text: SourceText, owner: ast.expr) -> list[ast.expr]:
+    """Return the modules that a loop gives to a name: `for m in (net.stem, net.body)`;
+    other expressions as they are.
+    """
+    written = ast.unparse(owner)
+    for loop in text.outwards(owner):
+        if isinstance(loop, ast.For) and ast.unparse(loop.target) == written:
+            is_listed = isinstance(loop.iter, ast.Tuple | ast.List)
+            return loop.iter.elts if is_listed else [owner]  # type: ignore[attr-defined]
+    return [owner]

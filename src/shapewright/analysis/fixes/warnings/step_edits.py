@@ -195,42 +195,6 @@ def suggest_loaded_states(
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
 
 
-def suggest_frozen_mode(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `backbone.eval()` behind the `train()` of a partly frozen model."""
-    model = get_receiver(node) if isinstance(node, ast.Call) else None
-    if model is None or not isinstance(node, ast.Call):
-        return
-    owner = text.written(model)
-    for part in dict.fromkeys(_iter_frozen_parts(text)):
-        name = part
-        if part.startswith("self.") and owner != "self":
-            name = f"{owner}{part[4:]}"
-        if name != owner:
-            edit = write_after(text, text.statement_of(node), f"{name}.eval()")
-            yield Fix("fits", f"`{name}.eval()`", (edit,))
-
-
-def _iter_frozen_parts(text: SourceText) -> Iterator[str]:
-    """Yield the modules whose parameters the text freezes."""
-    for node in text.nodes:
-        if not isinstance(node, ast.Call):
-            continue
-        owner = get_receiver(node)
-        if owner is None:
-            continue
-        if get_called_name(node) == "requires_grad_" and node.args:
-            value = node.args[0]
-            if isinstance(value, ast.Constant) and value.value is False:
-                yield text.written(owner)
-        loop = text.parent(node)
-        if get_called_name(node) == "parameters" and isinstance(loop, ast.For):
-            written = text.written(loop)
-            if "requires_grad" in written and "False" in written:
-                yield text.written(owner)
-
-
 def suggest_weights_of_samples(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

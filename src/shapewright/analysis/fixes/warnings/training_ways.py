@@ -35,6 +35,7 @@ from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_made_data,
     suggest_optimizer_of_new_layer,
     suggest_other_flags,
+    suggest_samples_with_graph,
     suggest_true_head,
     suggest_unwrapped_block,
 )
@@ -52,7 +53,10 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_curve_of_mean,
     suggest_divided_loss,
 )
-from shapewright.analysis.fixes.warnings.mode_edits import suggest_mode
+from shapewright.analysis.fixes.warnings.mode_edits import (
+    suggest_frozen_mode,
+    suggest_mode,
+)
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_count_from_zero,
     suggest_model_of_fold,
@@ -92,7 +96,6 @@ from shapewright.analysis.fixes.warnings.split_edits import (
 )
 from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_earlier_clipping,
-    suggest_frozen_mode,
     suggest_later_clearing,
     suggest_loaded_states,
     suggest_loss_with_graph,
@@ -234,6 +237,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_parentheses,
         suggest_loss_with_graph,
         suggest_backward,
+        suggest_samples_with_graph,
         suggest_kept_graph,
         suggest_unwrapped_block,
     ),
