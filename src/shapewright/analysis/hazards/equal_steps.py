@@ -74,7 +74,7 @@ def _collect_equal_rows(scene: HazardContext) -> dict[int, Op]:
             continue
         if call.name in FILLED and not call.name.endswith(IN_PLACE):
             sources[out.tensor] = op
-        elif op.inputs and _keeps_equal_rows(call, sources):
+        elif op.inputs and _has_equal_rows(call, sources):
             source = next(
                 sources[fact.tensor] for fact in op.inputs if fact.tensor in sources
             )
@@ -82,7 +82,7 @@ def _collect_equal_rows(scene: HazardContext) -> dict[int, Op]:
     return sources
 
 
-def _keeps_equal_rows(call: OperatorCall, sources: dict[int, Op]) -> bool:
+def _has_equal_rows(call: OperatorCall, sources: dict[int, Op]) -> bool:
     """Return whether the rows of a result are alike as those of its operands are."""
     op, first = call.op, call.op.inputs[0]
     if call.name in LOOKUPS:

@@ -69,9 +69,6 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import same_branches as same_branches
 from shapewright.analysis.training_mistakes import sampler_epochs as sampler_epochs
 from shapewright.analysis.training_mistakes import (
-    scaled_arguments as scaled_arguments,
-)
-from shapewright.analysis.training_mistakes import (
     scaled_deviations as scaled_deviations,
 )
 from shapewright.analysis.training_mistakes import schedules as schedules

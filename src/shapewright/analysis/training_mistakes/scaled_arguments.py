@@ -17,7 +17,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
+from shapewright.findings.codes import UNEQUAL_TRANSFORMS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.syntax_nodes import list_parameters
@@ -54,7 +54,6 @@ class _Asked:
     is_spaced: bool
 
 
-@looks_for(UNEQUAL_TRANSFORMS)
 def find_scaled_arguments(scene: RehearsalContext) -> Iterator[Finding]:
     """Find networks that get an argument of one scale in training and of another where
     they are asked without gradients.
@@ -77,9 +76,9 @@ def find_scaled_arguments(scene: RehearsalContext) -> Iterator[Finding]:
                 is_float = fact.dtype.startswith(("float", "bfloat"))
                 use = _Asked(call, place, values, is_float, _is_spaced(scene, fact))
             if is_learning:
-                _note(trained, (call.class_name, place), use)
+                _add_use(trained, (call.class_name, place), use)
             else:
-                _note(asked, (call.class_name, place, call.span), use)
+                _add_use(asked, (call.class_name, place, call.span), use)
     for key, uses in asked.items():
         known = trained.get(key[:2])
         if known and uses:
@@ -128,7 +127,7 @@ def _is_spaced(scene: RehearsalContext, fact: Fact) -> bool:
     return any(_get_name(maker) == "linspace" for maker in makers)
 
 
-def _note(
+def _add_use(
     uses: dict[tuple[object, ...], list[_Asked] | None],
     key: tuple[object, ...],
     use: _Asked | None,

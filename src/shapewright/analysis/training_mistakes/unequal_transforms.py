@@ -14,6 +14,9 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
 from shapewright.analysis.training_mistakes.raw_inference import find_raw_inference
+from shapewright.analysis.training_mistakes.scaled_arguments import (
+    find_scaled_arguments,
+)
 from shapewright.findings.codes import UNEQUAL_TRANSFORMS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -44,6 +47,7 @@ def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
         yield from _find_training_items(text)
         yield from _find_plain_inference(text)
         yield from find_raw_inference(text, _is_normalizing)
+    yield from find_scaled_arguments(scene)
 
 
 def _compare_transforms(

@@ -125,17 +125,17 @@ def suggest_samples_with_graph(
     source = get_receiver(node) if isinstance(node, ast.Call) else None
     if LOST not in finding.message or not isinstance(source, ast.Call):
         return
-    made = text.parent(node)
-    if not isinstance(made, ast.Assign) or made.value is not node:
+    assigned = text.parent(node)
+    if not isinstance(assigned, ast.Assign) or assigned.value is not node:
         return
-    block = find_block(text, made)
-    name = ast.unparse(made.targets[0])
+    block = find_block(text, assigned)
+    name = ast.unparse(assigned.targets[0])
     loss = _find_differentiated(program, finding, text, block)
     if loss is None or get_called_name(node) != "detach":
         return
     reads = [
         (statement, part)
-        for statement in block[block.index(made) + 1 :]
+        for statement in block[block.index(assigned) + 1 :]
         for part in ast.walk(statement)
         if isinstance(part, ast.Name) and part.id == name
     ]
