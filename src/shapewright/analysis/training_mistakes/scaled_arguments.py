@@ -27,11 +27,11 @@ Range = tuple[float, float]
 KEEPING = (
     operators_with("keeps_elements", "regroups_dims", "moves_dims", "repeats_whole")
     | operators_with("moves_device", "transposes_dims", "splits", "leaves_graph")
-    | {"[]", "flip", "unbind", "expand", "view", "reshape"}
+    | {"[]", "flip"}
 )
 """Calls whose elements are among those of their operand."""
 PRODUCTS = frozenset({"*", "mul", "multiply"})
-QUOTIENTS = frozenset({"/", "div", "divide", "true_divide"})
+QUOTIENTS = operators_with("divides_elements")
 UNIT = 1.0
 """The largest scaled step."""
 FEWEST = 5.0
