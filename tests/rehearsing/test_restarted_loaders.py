@@ -66,7 +66,7 @@ for step in range(4):
 """
 WRONG = {
     "the first batch": (FIRST, "shuffle=True"),
-    "a slice of each step": (SLICES, "`batches = iter(loader)` before the steps"),
+    "a slice of each step": (SLICES, "shuffle=True"),
 }
 RIGHT = {
     "epochs that are cut short": CUT_SHORT,
