@@ -15,7 +15,7 @@ from shapewright.analysis.program_run import Program, format_product, format_sha
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import INNER_DIM_MISMATCH, NOT_FLATTENED, WRONG_RANK
 from shapewright.findings.finding import Edit, Fix, Related
-from shapewright.operators.facts import values_of
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import Span
@@ -23,7 +23,7 @@ from shapewright.program.syntax_nodes import get_last_name
 from shapewright.record.ops import Fact, Op
 
 CONVOLUTIONS = values_of("spatial_dims")
-VIEWS = frozenset({"view", "reshape", "flatten"})
+VIEWS = operators_with("regroups_dims")
 
 
 def suggest_unflattened_images(program: Program, failure: Failure) -> Iterator[Fix]:

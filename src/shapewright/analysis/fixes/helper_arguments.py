@@ -22,7 +22,7 @@ OWN_METHODS = frozenset({"__init__", "forward", "__call__", "setup"})
 
 
 @dataclass(frozen=True, slots=True)
-class HelperCall:
+class _HelperCall:
     """The call of a helper that builds a layer, the argument behind a name in it, and
     the sizes that the parameters around that call have for this layer.
     """
@@ -41,7 +41,7 @@ class HelperCall:
 
 def find_helper_call(
     text: SourceText, call: ast.Call, name: str, module: str
-) -> HelperCall | None:
+) -> _HelperCall | None:
     """Return the call of the helper in which a layer is built, as far as the names that
     results are given say which it is.
     """
@@ -59,7 +59,7 @@ def find_helper_call(
     argument = _get_argument(outer, names.index(name), name)
     if argument is None:
         return None
-    return HelperCall(outer, argument, name, _read_sizes(text, outer, path))
+    return _HelperCall(outer, argument, name, _read_sizes(text, outer, path))
 
 
 def _is_helper(text: SourceText, function: ast.AST | None) -> bool:

@@ -211,13 +211,13 @@ def describe_first_number(program: Program, failure: Failure) -> Related | None:
             start = [word.value for word in node.keywords if word.arg == "start"]
             start += node.args[1:2]
             first = evaluate_whole_number(start[0]) if start else 0
-            if first and needs <= has < needs + first and _fills_dict(text, node):
+            if first and needs <= has < needs + first and _is_numbering(text, node):
                 words = f"ids are numbered from {first} on here, not from 0"
                 places.append(Related(text.span(node), words))
     return places[0] if len(places) == 1 else None
 
 
-def _fills_dict(text: SourceText, node: ast.expr) -> bool:
+def _is_numbering(text: SourceText, node: ast.expr) -> bool:
     """Return whether a loop or a comprehension numbers the keys of a dict."""
     around = text.parent(node)
     if isinstance(around, ast.comprehension):

@@ -186,7 +186,7 @@ def is_helpful(
     if run.trace.complete:
         mends_more = len({*tried.failures}) < len({*before})
         uncovers = mends_more and _is_of_order(option, code)
-        uncovers |= option.kind == "load" and _are_of_values(tried, new)
+        uncovers |= option.kind == "load" and _has_only_refused_values(tried, new)
         return tried.complete and (not new or uncovers)
     ends_alike = bool(left) and before[-1] in left and before[-1] in tried.failures
     if (tried.ops >= len(run.trace.ops) or ends_alike) and not new and left:
@@ -212,7 +212,7 @@ def _has_other_error(tried: Tried, gone: Place, run: Program, kind: str) -> bool
     return _is_of_values(after[0]) and not _is_of_values(before[0])
 
 
-def _are_of_values(tried: Tried, places: Collection[Place]) -> bool:
+def _has_only_refused_values(tried: Tried, places: Collection[Place]) -> bool:
     """Return whether torch refuses what tensors hold at places: of a batch that did not
     stack nothing is known, and its values are seen with the fix.
     """
@@ -431,7 +431,7 @@ def rank_repair(
     new = [place for place in tried.failures if place not in before]
     new = [] if _is_of_order(mend.option, code) else new
     left = {*tried.failures}
-    if mend.option.kind == "load" and _are_of_values(tried, new):
+    if mend.option.kind == "load" and _has_only_refused_values(tried, new):
         new, left = [], left & {*before}  # the values were not known before
     differs = wanted is not None and _has_other_output(mend, wanted)
     return (
