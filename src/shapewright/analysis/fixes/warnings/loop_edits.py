@@ -33,6 +33,7 @@ from shapewright.program.syntax_nodes import (
     LOOPS,
     collect_names,
     get_called_name,
+    get_iterated,
     iter_own_nodes,
 )
 
@@ -57,6 +58,21 @@ def suggest_single_pass(
             yield Fix("fits", f"`{name} = iter({source})` before the steps", edits)
     if place is not None:
         yield from suggest_shuffle(program, finding, *place)
+
+
+def suggest_own_length(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the length of the loader whose loop has added up what is divided."""
+    place = program.node(finding.related[0].span) if finding.related else None
+    source = place[1] if place is not None else None
+    if get_called_name(node) != "len" or not isinstance(node, ast.Call):
+        return
+    own = text.written(get_iterated(source)) if isinstance(source, ast.expr) else ""
+    ending = ".dataset" if text.written(node).endswith(".dataset)") else ""
+    if own and node.args:
+        new = f"len({own}{ending})"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
 PASSES = ("batches", "train_batches", "pass_over_batches")

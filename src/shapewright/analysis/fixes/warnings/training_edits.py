@@ -185,18 +185,7 @@ def find_batch(loop: ast.AST | None) -> str:
 def suggest_own_counts(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest the counts of the loop above for those of an earlier one, and the length
-    of its loader.
-    """
-    if get_called_name(node) == "len" and isinstance(node, ast.Call) and node.args:
-        place = program.node(finding.related[0].span) if finding.related else None
-        source = place[1] if place is not None else None
-        own = text.written(get_iterated(source)) if isinstance(source, ast.expr) else ""
-        ending = ".dataset" if text.written(node).endswith(".dataset)") else ""
-        new = f"len({own}{ending})"
-        if own:
-            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
-        return
+    """Suggest the counts of the loop above for those of an earlier one."""
     for unread in find_unread_counts(text, is_main=True):
         if text.span(unread.statement) != finding.span:
             continue

@@ -44,6 +44,7 @@ from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
 from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_added_loss,
     suggest_bound_names,
+    suggest_own_length,
     suggest_passes_inside_loop,
     suggest_return_behind_loop,
     suggest_single_pass,
@@ -253,7 +254,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_step_of_scheduler,
         suggest_step,
     ),
-    COUNT_NOT_READ: suggest_own_counts,
+    COUNT_NOT_READ: combine(suggest_own_length, suggest_own_counts),
     COUNT_OVER_BATCHES: suggest_count_of_samples,
     MEAN_OF_MEANS: combine(suggest_curve_of_mean, suggest_count_of_samples),
     STATE_NOT_RESUMED: suggest_loaded_states,
