@@ -21,6 +21,7 @@ from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span, apply_edits
 
 SEEN = "seen in a run with the first fix of each error"
+SEEN_ABOVE = "seen in a run with fixes of the errors above"
 
 
 def list_warnings_behind(

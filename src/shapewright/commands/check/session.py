@@ -18,6 +18,7 @@ from shapewright.analysis.hazards import (
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import find_mistakes
 from shapewright.commands.check.behind_errors import (
+    SEEN_ABOVE,
     is_known_of_trials,
     is_unjudged,
     list_warnings_behind,
@@ -370,6 +371,7 @@ class Session(FixTrials):
         if reported.mended is not None:
             lines = OriginalLines(self.program, reported.mended)
             finding = lines.move(finding) or finding
+            finding = replace(finding, lines=(*finding.lines, SEEN_ABOVE))
         finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
         if reported.untried and not finding.fixes:
             count = reported.untried
