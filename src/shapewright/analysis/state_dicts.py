@@ -367,10 +367,7 @@ def _suggest_variants(program: Program) -> Iterator[Fix]:
     """Suggest the name of another variant where one is written: "densenet121" for
     "densenet161", if the program has both.
     """
-    for file in program.trace.sources:
-        text = program.text(file)
-        if text is None:
-            continue
+    for text in program.own_texts():
         variants: dict[str, list[ast.Constant]] = {}
         for node in text.nodes:
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)

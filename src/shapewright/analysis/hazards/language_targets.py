@@ -116,10 +116,9 @@ def find_doubly_shifted(scene: HazardContext) -> Iterator[Finding]:
             where = (reader, "the model takes the labels here")
             yield scene.finding(SHIFTED_TWICE, shift, message, where)
             return
-        for file in scene.program.trace.sources:
-            text = scene.program.text(file)
-            place = _find_shift(text) if text is not None else None
-            if text is None or place is None:
+        for text in scene.program.own_texts():
+            place = _find_shift(text)
+            if place is None:
                 continue
             op = next((scene.program.trace.ops[n] for n in range(*call.ops)), None)
             if op is None:

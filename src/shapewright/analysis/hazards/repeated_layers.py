@@ -172,10 +172,8 @@ def _find_repetition(
     built = program.built.get(path)
     constructor = program.node(built.span) if built is not None else None
     container = path.rpartition(".")[0].rpartition(".")[2]
-    for file in program.trace.sources:
-        text = program.text(file)
-        for node in text.nodes if text is not None else ():
-            assert text is not None
+    for text in program.own_texts():
+        for node in text.nodes:
             for repetition in _iter_repetitions(node):
                 element = repetition.element
                 if constructor is not None and constructor[1] is element:

@@ -40,7 +40,7 @@ PAIRING = frozenset({"TensorDataset", "zip", *ALL_LOSSES})
 @looks_for(SEPARATE_PERMUTATIONS)
 def find_separate_permutations(scene: HazardContext) -> Iterator[Finding]:
     """Find losses whose targets were put in another random order than their inputs."""
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    texts = list(scene.program.own_texts())
     draws = DRAWS | {"shuffle"}
     if not any(draw in text.text for text in texts if text for draw in draws):
         return

@@ -18,7 +18,6 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import values_of
 from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
@@ -45,10 +44,9 @@ NAMES_OF_TRANSFORMED = ("Transformed", "Squashed", "Tanh")
 @looks_for(CHANGED_DRAW)
 def find_changed_draws(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `dist.log_prob(action)` of an action that is `tanh(dist.rsample())`."""
-    for file in scene.program.trace.sources:
-        text = None if is_installed(file) else scene.program.text(file)
-        for node in text.nodes if text is not None else ():
-            if text is None or not isinstance(node, ast.Call):
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if not isinstance(node, ast.Call):
                 continue
             yield from _find_second_draw(text, node)
             change = _find_change(text, node)

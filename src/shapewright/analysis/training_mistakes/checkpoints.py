@@ -48,7 +48,7 @@ def find_states_not_resumed(scene: RehearsalContext) -> Iterator[Finding]:
         for event in _iter_kind(scene.rehearsal.story, "save")
         if event.line
     }
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    texts = list(scene.program.own_texts())
     known = [text for text in texts if text is not None]
     for text in known:
         for saved in _iter_saved(text):

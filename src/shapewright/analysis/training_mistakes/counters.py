@@ -47,11 +47,8 @@ def find_counts_not_read(scene: RehearsalContext) -> Iterator[Finding]:
     """Find counts that are never read where the count of an earlier loop is, and sums
     that are divided by the length of another loader.
     """
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        if text is None:
-            continue
-        is_main = scene.program.trace.target.endswith(file)
+    for text in scene.program.own_texts():
+        is_main = scene.program.trace.target.endswith(text.file)
         for unread in find_unread_counts(text, is_main):
             names = " and ".join(f"`{name}`" for name, _ in unread.pairs)
             others = " and ".join(f"`{other}`" for _, other in unread.pairs)

@@ -67,10 +67,8 @@ def find_curved_means(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `total += exp(loss)` and the like, and the division by the number of
     batches.
     """
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for curved in iter_curved_values(text) if text is not None else ():
-            assert text is not None
+    for text in scene.program.own_texts():
+        for curved in iter_curved_values(text):
             loss = _find_loss(text, curved.inner)
             if loss is None or not is_mean_loss_at(scene, text, loss):
                 continue

@@ -64,9 +64,8 @@ def _find_sampler(scene: RehearsalContext, place: Place) -> Span | None:
 
 def _is_of_repeated_indices(scene: RehearsalContext, class_name: str) -> bool:
     """Return whether a data set takes its indices modulo its real size."""
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for full, function in text.functions("__getitem__") if text is not None else ():
+    for text in scene.program.own_texts():
+        for full, function in text.functions("__getitem__"):
             if full == f"{class_name}.__getitem__":
                 return any(isinstance(node, ast.Mod) for node in ast.walk(function))
     return False

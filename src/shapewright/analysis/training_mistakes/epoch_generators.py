@@ -36,11 +36,10 @@ def find_new_generators(
     """Find generators that a loop over epochs makes with one seed, and that the
     training draws from.
     """
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for node in text.nodes if text is not None else ():
+    for text in scene.program.own_texts():
+        for node in text.nodes:
             seed = _get_seed(node) if isinstance(node, ast.Call) else None
-            if text is None or seed is None or not isinstance(node, ast.Call):
+            if seed is None or not isinstance(node, ast.Call):
                 continue
             loop = _find_epochs(text, node)
             if loop is None or not _is_one(text, seed, loop):

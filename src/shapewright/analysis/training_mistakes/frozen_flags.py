@@ -50,11 +50,10 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
     are the wrong way round.
     """
     yield from find_swapped_flags(scene)
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        yield from _find_lasting_options(text) if text is not None else ()
+    for text in scene.program.own_texts():
+        yield from _find_lasting_options(text)
         for target, value in iter_assignments(text.tree if text is not None else None):
-            if text is None or not isinstance(target, ast.Attribute):
+            if not isinstance(target, ast.Attribute):
                 continue
             if target.attr in OF_GROUPS and _is_optimizer(text, target.value):
                 owner = text.written(target.value)
@@ -182,18 +181,17 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
         for loop in scene.loops()
         if set(_iter_kinds(loop.moment)) & {"backward", "step", "train", "zero_grad"}
     }
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
+    for text in scene.program.own_texts():
         reported: list[_Pass] = []
-        for node in text.nodes if text is not None else ():
-            if text is None or not isinstance(node, _Pass):
+        for node in text.nodes:
+            if not isinstance(node, _Pass):
                 continue
             over = node.iter if isinstance(node, ast.For) else node.generators[0].iter
             inside = any(parent in reported for parent in text.outwards(node))
             if (
                 inside
                 or (get_called_name(over) == "range" and not isinstance(node, ast.For))
-                or (file, node.lineno) in training
+                or (text.file, node.lineno) in training
                 or not _is_after_eval(text, node)
                 or _is_over_models(node)
             ):
@@ -212,7 +210,7 @@ def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
                 span,
                 (text.span(over), "in this loop, after `eval()`"),
             )
-            yield add_growth(scene, finding, (file, node.lineno))
+            yield add_growth(scene, finding, (text.file, node.lineno))
 
 
 def _is_over_models(loop: _Pass) -> bool:

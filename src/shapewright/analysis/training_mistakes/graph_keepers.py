@@ -130,12 +130,11 @@ def find_hook_keepers(
     """Yield what hooks of a `forward` append to a list that nothing empties, though the
     result has a graph in several training steps.
     """
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for function in _list_hooks(text) if text is not None else ():
+    for text in scene.program.own_texts():
+        for function in _list_hooks(text):
             for statement in ast.walk(function):
                 call = statement.value if isinstance(statement, ast.Expr) else None
-                if text is None or not isinstance(statement, ast.Expr):
+                if not isinstance(statement, ast.Expr):
                     continue
                 if not isinstance(call, ast.Call) or get_called_name(call) != "append":
                     continue

@@ -65,10 +65,8 @@ def _find_write(
     """
     last = path.rpartition(".")[2]
     possible = []
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for write in iter_attribute_writes(text, name) if text is not None else ():
-            assert text is not None
+    for text in scene.program.own_texts():
+        for write in iter_attribute_writes(text, name):
             owner = write.owner
             if isinstance(owner, ast.Attribute) and owner.attr == last:
                 return text, write

@@ -68,14 +68,13 @@ def _read_direction(node: ast.expr) -> int:
 def find_wrong_directions(scene: RehearsalContext) -> Iterator[Finding]:
     """Find numbers that are expected to go the other way than they do."""
     yield from _find_wrong_modes(scene)
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for node in text.nodes if text is not None else ():
-            if text is not None and isinstance(node, ast.If):
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if isinstance(node, ast.If):
                 yield from _compare_with_best(text, node)
-            elif text is not None and isinstance(node, ast.Assign):
+            elif isinstance(node, ast.Assign):
                 yield from _check_extreme(text, node)
-            elif text is not None and isinstance(node, ast.Call):
+            elif isinstance(node, ast.Call):
                 yield from _check_key(text, node)
 
 

@@ -43,7 +43,7 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
     )
     if backward is None:
         return
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    texts = list(scene.program.own_texts())
     known = [text for text in texts if text is not None]
     optimizers = scene.training.optimizers
     span = scene.span((backward.file, backward.line), "backward")

@@ -73,13 +73,12 @@ def _iter_own_updates(scene: RehearsalContext) -> Iterator[Finding]:
             if pair is not None:
                 yield from _report_one_model(text, node, *pair)
                 break
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        yield from _find_own_loads(text) if text is not None else ()
+    for text in scene.program.own_texts():
+        yield from _find_own_loads(text)
         loops = [n for n in text.nodes if isinstance(n, ast.For)] if text else []
         for loop in loops:
             pair = _find_zipped_pair(loop)
-            if text is None or pair is None:
+            if pair is None:
                 continue
             if _is_of_one_model(scene, text, loop):
                 yield from _report_one_model(text, loop.iter, *pair)

@@ -51,10 +51,9 @@ def _find_evaluation(scene: RehearsalContext, path: str) -> Span | None:
     mode, by a name that is one of its path; None where it puts the whole model so.
     """
     names = {name.lower() for name in path.split(".")}
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
-        for node in text.nodes if text is not None else ():
-            if text is None or get_called_name(node) != "eval":
+    for text in scene.program.own_texts():
+        for node in text.nodes:
+            if get_called_name(node) != "eval":
                 continue
             receiver = get_receiver(node) if isinstance(node, ast.Call) else None
             name = text.written(receiver).rpartition(".") if receiver else ("", "", "")

@@ -53,8 +53,7 @@ def find_separate_draws(scene: RehearsalContext) -> Iterator[Finding]:
     """Find functions that turn two of their results by two draws."""
     pairs = [
         (text, *pair)
-        for file in scene.program.trace.sources
-        if (text := scene.program.text(file)) is not None
+        for text in scene.program.own_texts()
         for _, function in text.functions()
         for pair in _find_pairs(text, function)
     ]

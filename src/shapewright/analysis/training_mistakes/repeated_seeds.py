@@ -73,7 +73,7 @@ def _is_of_arrays(scene: RehearsalContext, met: Observation) -> bool:
 
 def _is_kept(scene: RehearsalContext) -> bool:
     """Return whether a program puts the state of random numbers back somewhere."""
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    texts = list(scene.program.own_texts())
     return any(
         get_called_name(node) in KEEPING
         for text in texts

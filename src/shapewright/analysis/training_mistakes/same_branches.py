@@ -12,7 +12,6 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import SAME_BRANCHES, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.spans import is_installed
 
 IDLE = (ast.Pass, ast.Continue, ast.Break, ast.Raise)
 
@@ -20,10 +19,8 @@ IDLE = (ast.Pass, ast.Continue, ast.Break, ast.Raise)
 @looks_for(SAME_BRANCHES)
 def find_same_branches(scene: RehearsalContext) -> Iterator[Finding]:
     """Find the conditions of the program that choose between equal branches."""
-    for file in scene.program.trace.sources:
-        text = None if is_installed(file) else scene.program.text(file)
-        for node in text.nodes if text is not None else ():
-            assert text is not None
+    for text in scene.program.own_texts():
+        for node in text.nodes:
             if isinstance(node, ast.If) and _is_same(text, node):
                 yield build_finding(
                     SAME_BRANCHES,

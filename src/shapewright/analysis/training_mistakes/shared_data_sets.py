@@ -24,13 +24,12 @@ READING = frozenset({"next", "list", "fit"})
 @looks_for(SHARED_TRANSFORM)
 def find_shared_transforms(scene: RehearsalContext) -> Iterator[Finding]:
     """Find attributes of a data set that are set through two of its parts."""
-    for file in scene.program.trace.sources:
-        text = scene.program.text(file)
+    for text in scene.program.own_texts():
         if text is not None:
             yield from _find_copied_parts(text)
-        for node in text.nodes if text is not None else ():
+        for node in text.nodes:
             for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
-                if text is not None and isinstance(body, list):
+                if isinstance(body, list):
                     yield from _find_pairs(text, body)
 
 

@@ -37,17 +37,17 @@ def find_shown_samples(scene: RehearsalContext) -> Iterator[Finding]:
     turn with its graph, though only its values are read.
     """
     passes = [op.index for op in scene.program.trace.ops if _get_name(op) in PASSES]
-    for file in scene.program.trace.sources if passes else ():
-        text = scene.program.text(file)
-        for loop in text.nodes if text is not None else ():
-            if text is None or not isinstance(loop, LOOPS):
+    for text in scene.program.own_texts() if passes else ():
+        for loop in text.nodes:
+            if not isinstance(loop, LOOPS):
                 continue
             ops = _list_recorded(scene, text, loop)
             if not any(passes[0] < op.index < passes[-1] for op in ops):
                 continue
             if not _is_repeated(scene, ops) or not _is_only_read(scene, ops):
                 continue
-            for name, _, statement in find_keepers(scene.program, (file, loop.lineno)):
+            place = text.file, loop.lineno
+            for name, _, statement in find_keepers(scene.program, place):
                 call = statement.value if isinstance(statement, ast.Expr) else None
                 stored = isinstance(call, ast.Call) and is_storing(call)
                 if not stored or is_differentiated(text, statement):
@@ -61,7 +61,7 @@ def find_shown_samples(scene: RehearsalContext) -> Iterator[Finding]:
                     " the activations of all turns are held at once for a backward pass"
                     " that never comes",
                     span,
-                    (scene.span((file, loop.lineno)), "this loop"),
+                    (scene.span((text.file, loop.lineno)), "this loop"),
                     (span, f"`{name}.detach()` keeps the values only"),
                 )
                 break

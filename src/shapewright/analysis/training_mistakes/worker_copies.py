@@ -33,7 +33,7 @@ DRAWS = frozenset({
 @looks_for(REPEATED_BY_WORKERS)
 def find_repeated_streams(scene: RehearsalContext) -> Iterator[Finding]:
     """Find loaders whose workers all yield the same samples."""
-    texts = [scene.program.text(file) for file in scene.program.trace.sources]
+    texts = list(scene.program.own_texts())
     for met in scene.observations("stream-of-workers"):
         if any(word in text.text for text in texts if text for word in WORDS):
             return

@@ -31,6 +31,7 @@ from shapewright.commands.check.fixes import (
 from shapewright.commands.check.new_findings import Reported
 from shapewright.commands.check.original_lines import move_tried
 from shapewright.commands.check.tried_fixes import (
+    EXPLAINED,
     GROUNDS,
     HEEDING,
     Mend,
@@ -153,7 +154,8 @@ class FixTrials:
         start, enough, began = 0, False, self.seconds
         share = max(LEAST_SHARE, self.left // errors)
         at_once: tuple[int, ...] = AT_ONCE
-        if len(program.trace.ops) > LONG_RUN:
+        is_explained = bool(known) and known[0][0].kind in EXPLAINED
+        if len(program.trace.ops) > LONG_RUN or is_explained:
             at_once = (FIRST_OF_LONG, *AT_ONCE)
         is_first_enough = has_many_calls(program)
         if is_first_enough:
@@ -165,16 +167,19 @@ class FixTrials:
                 part, some = some[:TOGETHER], some[TOGETHER:]
                 start += len(part)
                 self.try_part(program, reported, part, before)
+                shared = count_shared_warnings(reported.mends)
+                reported.mends.sort(
+                    key=lambda m: rank_repair(m, before, wanted, shared, code)
+                )
+                later = turn + is_first_enough
+                enough = bool(reported.mends) and is_enough(
+                    reported.mends[0], before, wanted, later, shared, code
+                )
+                if enough and reported.mends[0].loses_samples:
+                    enough = not HazardContext(program).keeps_samples
+                if enough:
+                    break
             short = len(known[start:]) > 0 and bool(some)
-            shared = count_shared_warnings(reported.mends)
-            reported.mends.sort(
-                key=lambda m: rank_repair(m, before, wanted, shared, code)
-            )
-            enough = bool(reported.mends) and is_enough(
-                reported.mends[0], before, wanted, turn + is_first_enough, shared, code
-            )
-            if enough and reported.mends[0].loses_samples:
-                enough = not HazardContext(program).keeps_samples
             if enough:
                 break
             if short or start >= min(len(known), share) or not self.room():

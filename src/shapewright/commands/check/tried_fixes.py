@@ -94,7 +94,7 @@ def is_enough(
     tried = mend.tried
     if mend.option.kind in EXPLAINED and (tried.complete or tried.failures):
         return True  # another number would hide the cause
-    is_decided = mend.option.kind in OF_ELEMENTS or (
+    is_decided = mend.option.kind in (*OF_ELEMENTS, "drawn") or (
         mend.option.kind in DECIDED and turn > 0
     )  # what is warned of then was behind the error
     is_worse = _count_warnings(mend) > shared and not is_decided
@@ -104,7 +104,7 @@ def is_enough(
         return False
     if wanted is not None and _has_other_output(mend, wanted):
         return False
-    return not tried.failures or turn > 0
+    return not tried.failures or turn > 0 or mend.option.kind in HEEDING
 
 
 def _has_other_output(mend: Mend, wanted: tuple[tuple[int, ...], ...]) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from threading import get_ident
 from typing import Any
 
@@ -438,6 +438,7 @@ def is_of_counting_library(file: str) -> bool:
     return text is not None and has_counters(text)
 
 
+@lru_cache(maxsize=1)  # two questions are asked of each file
 def _read_library_text(file: str) -> bytes | None:
     """Return the text of a library's file, or None for torch and other files."""
     if not is_installed(file) or classify_file(file) != USER:
