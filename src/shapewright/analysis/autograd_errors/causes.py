@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shapewright.analysis.autograd_errors.custom_functions import (
@@ -46,6 +46,7 @@ from shapewright.analysis.autograd_errors.shared_writes import (
 from shapewright.analysis.autograd_errors.uncut_helpers import find_uncut_helper
 from shapewright.analysis.autograd_errors.written_tensors import find_write
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import drop_repeated
 from shapewright.findings.codes import (
     GRAPH_CUT,
     GRAPH_FREED,
@@ -494,10 +495,6 @@ def _make_place(op: Op, label: str) -> Related | None:
     return Related(op.span, label) if op.span is not None else None
 
 
-def _drop_repeated(places: Iterable[Related | None]) -> Iterator[Related]:
-    """Yield the places that are known, each line once."""
-    seen = set()
-    for place in places:
-        if place is not None and (place.span.file, place.span.line) not in seen:
-            seen.add((place.span.file, place.span.line))
-            yield place
+def _drop_repeated(places: Iterable[Related | None]) -> list[Related]:
+    """Return the places that are known, each line once."""
+    return drop_repeated([place for place in places if place is not None], ())
