@@ -305,6 +305,8 @@ picture = torch.from_numpy(Image.open("picture.png").array).permute(2, 0, 1)
 """
     (finding,) = rehearsed(tmp_path, HEAD + body + use).findings
     assert finding.fixes[0].message == '`Image.open("picture.png").convert("RGB")`'
+    if finding.code == "channel-mismatch":
+        assert "and is RGBA" in finding.related[0].message
 
 
 def test_a_cast_that_is_written_and_thrown_away_is_no_fix(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def suggest_flat_map(program: Program, failure: Failure) -> Iterator[Fix]:
     fact = op.inputs[0]
     if len(fact.shape) not in (4, 5) or unmet.needs in fact.shape[1:]:
         return
+    if len(set(fact.shape[2:])) > 1:
+        return  # of a spectrogram each step may be read
     if not _is_of_convolution(program, fact) or type(unmet.needs) is not int:
         return
     node, place = program.node(op.span), find_tensor_expressions(program, op)[0]

@@ -15,12 +15,13 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import (
     BROADCAST_MISMATCH,
+    CHANNEL_MISMATCH,
     CTC_LENGTHS,
     ELEMENT_COUNT_MISMATCH,
     INDEX_OUT_OF_RANGE,
     TOO_MANY_INDICES,
 )
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Unmet
 from shapewright.program.expression_values import evaluate_whole_number
@@ -209,6 +210,29 @@ def suggest_picture_mode(program: Program, failure: Failure) -> Iterator[Fix]:
         for text, call in _iter_opened_pictures(program, op):
             yield append_method(text, call, f'.convert("{mode}")')
         return
+
+
+def describe_picture_channels(program: Program, failure: Failure) -> Related | None:
+    """Return where a picture is opened as it is stored, with other channels than a
+    layer reads.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != CHANNEL_MISMATCH:
+        return None
+    kind = STORED.get(unmet.has) if type(unmet.has) is int else None
+    if kind is None or unmet.needs not in PICTURE_MODES:
+        return None
+    for text, call in _iter_opened_pictures(program, op):
+        words = f"the picture is opened as it is stored, and is {kind}"
+        return Related(text.span(call), words)
+    return None
+
+
+STORED = {
+    1: "grey: 1 channel", 3: "in colours: 3 channels",
+    4: "RGBA: 4 channels, of which the last is its transparency",
+}  # fmt: skip
+"""What a picture is, by its channels."""
 
 
 def _iter_viewed_channels(op: Op, unmet: Unmet) -> Iterator[tuple[int, int]]:

@@ -41,6 +41,7 @@ from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.kept_dims import describe_default_dim
 from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
 from shapewright.analysis.fixes.last_states import describe_collected_states
+from shapewright.analysis.fixes.maker_edits import describe_picture_channels
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
@@ -409,6 +410,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_decisions,
     describe_default_dim,
     describe_flat_map,
+    describe_picture_channels,
     describe_layout,
     describe_single_score,
     describe_ignored_labels,
