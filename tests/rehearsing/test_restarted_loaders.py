@@ -64,6 +64,15 @@ for step in range(4):
     x, y = next(iter(loader))
     print(model(x).shape)
 """
+LOOKED_AT = """\
+for epoch in range(3):
+    for x, y in loader:
+        train(x, y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    x, y = next(iter(loader))
+    print(model(x).shape)
+"""
 WRONG = {
     "the first batch": (FIRST, "shuffle=True"),
     "a slice of each step": (SLICES, "shuffle=True"),
@@ -72,6 +81,7 @@ RIGHT = {
     "epochs that are cut short": CUT_SHORT,
     "one batch on purpose": ONE_BATCH,
     "nothing is trained": WATCHED,
+    "a batch is looked at after each epoch": LOOKED_AT,
 }
 
 

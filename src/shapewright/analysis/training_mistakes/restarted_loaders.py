@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.preparations import EVALUATED
 from shapewright.findings.codes import RESTARTED_LOADER, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
@@ -33,6 +34,8 @@ def find_restarted_loaders(scene: RehearsalContext) -> Iterator[Finding]:
         for node in text.nodes:
             owner = _get_restarted(node)
             if owner is None or not isinstance(node, ast.Call):
+                continue
+            if EVALUATED.search(get_last_name(owner)):
                 continue
             loop = _find_loop(text, node)
             if loop is None:
@@ -64,13 +67,19 @@ def _get_restarted(node: ast.AST) -> ast.expr | None:
     return first if isinstance(first, ast.Name | ast.Attribute) else None
 
 
-def _find_loop(text: SourceText, node: ast.AST) -> ast.stmt | None:
-    """Return the loop that begins a loader anew in each turn, and trains; a loop over
-    epochs that cuts each short is none.
+def _find_loop(text: SourceText, node: ast.Call) -> ast.stmt | None:
+    """Return the loop that begins a loader anew in each turn and trains on what it
+    gives; a loop over epochs that cuts each short is none.
     """
     loop, function = text.around(node, *LOOPS), text.around(node, *FUNCTIONS)
     if loop is None or text.around(loop, *FUNCTIONS) is not function:
         return None
+    trains = any(
+        get_called_name(part) == "backward"
+        and text.around(part, *LOOPS) is loop
+        and getattr(part, "lineno", 0) > node.lineno
+        for part in ast.walk(loop)
+    )
     if get_called_name(node) == "islice":
         cut, loop = loop, text.around(loop, *LOOPS)
         is_iterated = isinstance(cut, ast.For) and node in ast.walk(cut.iter)
@@ -78,7 +87,6 @@ def _find_loop(text: SourceText, node: ast.AST) -> ast.stmt | None:
             return None
     elif isinstance(loop, ast.For) and node in ast.walk(loop.iter):
         return None
-    trains = any(get_called_name(part) == "backward" for part in ast.walk(loop))
     return loop if trains and isinstance(loop, ast.stmt) else None
 
 
