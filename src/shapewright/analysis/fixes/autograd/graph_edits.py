@@ -30,6 +30,10 @@ from shapewright.analysis.fixes.autograd.inplace_writes import (
     suggest_for_leaf,
     suggest_without_flag,
 )
+from shapewright.analysis.fixes.autograd.kept_expressions import (
+    find_kept_expression,
+    suggest_use_of_parameter,
+)
 from shapewright.analysis.fixes.autograd.pass_order import (
     suggest_computed_again,
     suggest_earlier_pass,
@@ -86,6 +90,11 @@ def suggest_graph_edits(program: Program, cause: Cause) -> Iterator[Fix]:
         "unused": suggest_unused_parameters,
         "inference": suggest_no_grad,
     }
+    if cause.kind in ("carried", "before-loop"):
+        kept = find_kept_expression(history, cause)
+        if kept is not None:  # without its graph, the parameter would not be trained
+            yield from suggest_use_of_parameter(kept)
+            return
     if cause.kind == "carried":
         yield from suggest_detached_attribute(history, cause)
     yield from ways[cause.kind](history, cause)
