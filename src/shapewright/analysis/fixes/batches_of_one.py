@@ -41,6 +41,21 @@ def iter_batch_sizes_of_one(
                     yield text, node, ones[0], name or "batch_size"
 
 
+def find_batch_size(text: SourceText, loader: ast.Call) -> ast.expr | None:
+    """Return where the number of samples of a loader's batches is written: in the call,
+    in the settings, or as the default of an option.
+    """
+    sizes = [word.value for word in loader.keywords if word.arg == "batch_size"]
+    for size in (sizes or loader.args[1:2])[:1]:
+        name = get_last_name(size)
+        if isinstance(size, ast.Subscript) and isinstance(size.slice, ast.Constant):
+            name = str(size.slice.value)
+        for value in (size, *find_defining(text, name), *_iter_options(text, name)):
+            if isinstance(value, ast.Constant) and type(value.value) is int:
+                return value
+    return None
+
+
 def _list_values(text: SourceText, name: str) -> list[ast.expr]:
     """Return what a name is set to, without what loaders are given by it."""
     return [

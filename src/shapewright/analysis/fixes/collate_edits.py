@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.fixes.batches_of_one import find_batch_size
 from shapewright.analysis.fixes.image_sizes import (
     CHANNELS,
     SHAPE,
@@ -16,6 +17,7 @@ from shapewright.analysis.fixes.image_sizes import (
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.pooled_bags import suggest_single_bags
 from shapewright.analysis.fixes.ragged_items import (
     suggest_joined_items,
     suggest_whole_windows,
@@ -62,6 +64,10 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
         yield from data_sets
         if data_sets:
             return
+        bags = list(suggest_single_bags(program, finding)) if of_items else []
+        yield from bags
+        if bags:
+            return  # rows of padding would have a weight
         names = list(_iter_given_functions(text))
         names += [name for name, _ in text.functions() if "collate" in name.lower()]
         unread = [] if names else list(_iter_unread_batchers(text))
@@ -233,40 +239,10 @@ def suggest_single_items(program: Program, finding: Finding) -> Iterator[Fix]:
     for node in text.nodes:
         if not isinstance(node, ast.Call) or get_called_name(node) != "DataLoader":
             continue
-        if not any(word.arg == "collate_fn" for word in node.keywords):
-            yield from _suggest_batches_of_one(text, node)
-
-
-def _suggest_batches_of_one(text: SourceText, loader: ast.Call) -> Iterator[Fix]:
-    """Suggest `batch_size=1` where the number is written: in the call, or as the
-    default of an option.
-    """
-    sizes = [word.value for word in loader.keywords if word.arg == "batch_size"]
-    for size in [*sizes, *loader.args[1:2]]:
-        written = [size, *find_defining(text, get_last_name(size))]
-        numbers: list[ast.expr] = [
-            node
-            for node in written
-            if isinstance(node, ast.Constant) and type(node.value) is int
-        ]
-        numbers += [
-            word.value
-            for node in text.nodes
-            if isinstance(node, ast.Call) and get_called_name(node) == "add_argument"
-            if f"--{get_last_name(size)}" in map(_read_option, node.args)
-            for word in node.keywords
-            if word.arg == "default" and evaluate_whole_number(word.value)
-        ]
-        for number in numbers[:1]:
-            yield Fix("fits", "`batch_size=1`", (Edit(text.span(number), "1"),))
-        return
-
-
-def _read_option(argument: ast.expr) -> str:
-    """Return the name of an option as its attribute is called: `--batch_size`."""
-    value = argument.value if isinstance(argument, ast.Constant) else ""
-    option = str(value)
-    return f"--{option.lstrip('-').replace('-', '_')}"
+        number = find_batch_size(text, node)
+        if number is None or any(word.arg == "collate_fn" for word in node.keywords):
+            continue
+        yield Fix("fits", "`batch_size=1`", (Edit(text.span(number), "1"),))
 
 
 def _suggest_one_mode(text: SourceText, finding: Finding) -> Iterator[Fix]:

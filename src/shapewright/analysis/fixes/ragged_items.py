@@ -128,7 +128,7 @@ def _iter_bodies(
     text: SourceText, returned: ast.expr | None, finding: Finding
 ) -> Iterator[tuple[list[str], str]]:
     """Yield what a function may do with the items, and that in words."""
-    field, first, second = _read_difference(finding.message)
+    field, first, second = read_difference(finding.message)
     is_turned = _is_turned_sequence(first, second)
     is_sequence = _is_sequence(first, second) or is_turned
     lists = LISTS.search(finding.message)
@@ -318,7 +318,7 @@ def _has_rows(text: SourceText, is_list: bool) -> bool:
     )
 
 
-def _read_difference(message: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+def read_difference(message: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """Return the field of which a message speaks, and its two shapes."""
     match = DIFFERENCE.search(message)
     if match is None:

@@ -43,6 +43,7 @@ from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
 from shapewright.analysis.fixes.last_states import describe_collected_states
 from shapewright.analysis.fixes.maker_edits import describe_picture_channels
 from shapewright.analysis.fixes.options import FixOption, iter_options
+from shapewright.analysis.fixes.pooled_bags import describe_single_bags
 from shapewright.analysis.fixes.ragged_items import get_collate_kind
 from shapewright.analysis.fixes.refusals import (
     FailedRun,
@@ -347,11 +348,13 @@ class NewFindings:
                 return  # what is cut off at the end of the data follows from that
             unsized = describe_unsized_images(program, finding)
             unused = describe_unused_collate(program, finding)
-            shown = replace(finding, related=(*finding.related, *unsized, *unused))
+            bags = describe_single_bags(program, finding)
+            places = (*finding.related, *unsized, *unused, *bags)
+            shown = replace(finding, related=places)
             shown = explain_uncollated_loader(program, shown)
-            if not shown.related:
+            if not shown.related or bags:
                 values = describe_field_values(program, finding)
-                shown = replace(shown, related=tuple(values))
+                shown = replace(shown, related=(*shown.related, *values))
             fixes = suggest_collate(program, finding)
             options = list(iter_options(get_collate_kind(finding), 1.0, fixes))
             items = suggest_single_items(program, finding)
