@@ -54,6 +54,7 @@ from shapewright.analysis.fixes.grey_images import (
     suggest_colour_images,
     suggest_grey_images,
 )
+from shapewright.analysis.fixes.halved_images import suggest_multiple
 from shapewright.analysis.fixes.image_edits import (
     suggest_channels,
     suggest_channels_before_transform,
@@ -316,6 +317,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("window", 1.6, suggest_global_pooling(program, failure))
     yield from iter_options("window", 1.6, suggest_kernel_numbers(program, failure))
     yield from iter_options("size", 1.3, suggest_fitting_images(program, failure))
+    yield from iter_options("size", 1.27, suggest_multiple(program, failure))
     yield from iter_options("size", 1.2, suggest_output_padding(program, failure))
     smaller = suggest_fitting_output_padding(program, failure)
     yield from iter_options("size", 0.9, smaller)

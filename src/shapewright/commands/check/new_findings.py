@@ -36,6 +36,7 @@ from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
 from shapewright.analysis.fixes.flat_images import describe_flat_map
 from shapewright.analysis.fixes.halved_crops import describe_halved_difference
+from shapewright.analysis.fixes.halved_images import describe_multiple
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
 from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.kept_dims import describe_default_dim
@@ -422,6 +423,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_kept_sizes,
     describe_unchained_layers,
     describe_halved_difference,
+    describe_multiple,
     describe_collected_states,
     describe_viewed_size,
     describe_table_of_one,
