@@ -192,6 +192,7 @@ def out_of_range(
                 count,
                 (Grant(name, Made(index.shape, index.dtype, index.stride)),),
                 lines=_list_range(name, values, count) if what == "classes" else (),
+                most=max(values),
             )
     return None
 

@@ -30,6 +30,7 @@ from shapewright.analysis.fixes.class_counts import (
     suggest_all_classes,
     suggest_listed_classes,
 )
+from shapewright.analysis.fixes.class_tables import suggest_count_of_ids
 from shapewright.analysis.fixes.coarse_logits import suggest_interpolated_logits
 from shapewright.analysis.fixes.collate_edits import suggest_collate
 from shapewright.analysis.fixes.counted_nodes import suggest_counted_nodes
@@ -178,6 +179,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("classes", suggest_all_classes),  # a model would have an output less
     ("mode", suggest_interpolation_mode),  # other dims would be no volume
     ("exchanged", suggest_exchanged_arguments),  # another number would only fit
+    ("rows", suggest_count_of_ids),  # other numbers would only fit these ids
     ("rows", suggest_largest_id),  # ids may leave numbers out
     ("rows", suggest_counted_vocabulary),  # a number would not follow the tokens
     ("nodes", suggest_counted_nodes),  # other data would only fit this graph

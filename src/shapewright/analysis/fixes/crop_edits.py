@@ -9,7 +9,7 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.suspect_lines import iter_other_operands
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import WRITTEN_SHAPE
+from shapewright.findings.codes import INDEX_OUT_OF_RANGE, WRITTEN_SHAPE
 from shapewright.findings.finding import Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
@@ -25,9 +25,11 @@ def fix_larger_tensor(program: Program, failure: Failure, table: bool) -> Iterat
 
     `table`: only what is no work of the input; else only what is.
     """
-    op = program.trace.ops[failure.op]
+    op, unmet = program.trace.ops[failure.op], failure.unmet
     if len(op.inputs) != 2:
         return
+    if unmet is not None and unmet.code == INDEX_OUT_OF_RANGE:
+        return  # what is left of the indices may be as large
     node = program.node(op.span)
     places = find_tensor_expressions(program, op)
     for at, place in enumerate(places):

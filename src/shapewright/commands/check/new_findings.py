@@ -25,6 +25,7 @@ from shapewright.analysis.fixes.batch_edits import (
 )
 from shapewright.analysis.fixes.batches_of_one import describe_batch_of_one
 from shapewright.analysis.fixes.chained_layers import describe_unchained_layers
+from shapewright.analysis.fixes.class_tables import describe_count_of_ids
 from shapewright.analysis.fixes.collate_edits import (
     describe_unused_collate,
     explain_uncollated_loader,
@@ -424,6 +425,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_unchained_layers,
     describe_halved_difference,
     describe_multiple,
+    describe_count_of_ids,
     describe_collected_states,
     describe_viewed_size,
     describe_table_of_one,

@@ -231,6 +231,7 @@ def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
             wrong.has,
             wrong.needs,
             (Grant(name, fitting),),
+            most=wrong.most,
         )
     return None
 
