@@ -18,6 +18,9 @@ from shapewright.analysis.hazards.masked_nans import find_masked_nans
 from shapewright.analysis.hazards.masked_probabilities import (
     find_logarithms_of_masked,
 )
+from shapewright.analysis.hazards.rounded_probabilities import (
+    find_rounded_probabilities,
+)
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import LOG_OF_ZERO, NAN_IN_DATA, looks_for
@@ -117,6 +120,7 @@ def find_logarithms_of_zero(scene: HazardContext) -> Iterator[Finding]:
     yield from find_lost_limits(scene)
     yield from find_logarithms_of_masked(scene)
     yield from find_vanishing_sums(scene)
+    yield from find_rounded_probabilities(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.name not in LOGARITHMS or call.op.span in seen or not call.op.inputs:

@@ -28,7 +28,7 @@ def find_lost_limits(scene: HazardContext) -> Iterator[Finding]:
             continue
         half = HALF_STEPS.get(call.op.inputs[0].dtype)
         rest = find_value_maker(scene, call.op.inputs[0])
-        if half is None or rest is None or not _is_rest(rest):
+        if half is None or rest is None or not is_rest(rest):
             continue
         whole = rest.given(1, "other")
         limit = find_value_maker(scene, rest.op.inputs[0])
@@ -56,7 +56,7 @@ def find_lost_limits(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding(LOG_OF_ZERO, place.op, message, where)
 
 
-def _is_rest(call: OperatorCall) -> bool:
+def is_rest(call: OperatorCall) -> bool:
     """Return whether a call is a number minus a tensor."""
     is_reversed = call.op.function.endswith(("__rsub__", "rsub")) or call.name == "rsub"
     number = call.given(1, "other")

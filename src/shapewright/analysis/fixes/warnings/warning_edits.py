@@ -103,6 +103,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_later_load,
     suggest_trained_only,
 )
+from shapewright.analysis.fixes.warnings.rounded_edits import suggest_logs_of_scores
 from shapewright.analysis.fixes.warnings.row_index_edits import (
     suggest_element_of_each_row,
 )
@@ -322,7 +323,10 @@ WAYS: dict[str, Suggest] = {
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     NAN_IN_DATA: suggest_filled_cells,
     LOG_OF_ZERO: combine(
-        suggest_logsumexp, suggest_larger_limit, suggest_limited_value
+        suggest_logs_of_scores,
+        suggest_logsumexp,
+        suggest_larger_limit,
+        suggest_limited_value,
     ),
     ROOT_OF_ZERO: suggest_limited_value,
     MASKED_TARGETS: suggest_cloned_targets,
