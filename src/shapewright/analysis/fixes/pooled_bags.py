@@ -81,8 +81,8 @@ def _find_weighing(program: Program, finding: Finding) -> Op | None:
 
 def _read_dim(op: Op) -> int | None:
     """Return the dim over which a call runs, or None."""
-    given = dict(op.arguments)
-    dim = given.get("dim", given.get("axis", given.get("1")))
+    values = dict(op.arguments)
+    dim = values.get("dim", values.get("axis", values.get("1")))
     return dim if type(dim) is int else None
 
 

@@ -36,7 +36,7 @@ COMPUTED = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Attribute)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptExpression:
+class _KeptExpression:
     """`self.noise = nn.Parameter(x).exp()` of a constructor: the statement, the name of
     the attribute, and the parameter in the value, `nn.Parameter(x)`; nothing where the
     value is computed of what the module has registered.
@@ -48,7 +48,7 @@ class KeptExpression:
     parameter: ast.expr | None
 
 
-def find_kept_expression(history: History, cause: Cause) -> KeptExpression | None:
+def find_kept_expression(history: History, cause: Cause) -> _KeptExpression | None:
     """Return the statement of a constructor that keeps what it computes of a parameter,
     made in the same constructor, or of those that the loop trains.
     """
@@ -66,13 +66,13 @@ def find_kept_expression(history: History, cause: Cause) -> KeptExpression | Non
     parameters = _list_parameters(text, statement)
     if parameters:
         parameter = parameters[0] if len(parameters) == 1 else None
-        return KeptExpression(text, statement, name, parameter)
+        return _KeptExpression(text, statement, name, parameter)
     stepped = collect_stepped(history, first, cause.failing)
     is_trained = bool(stepped & collect_parameters(history, edge))
     has_own = any(get_own_attribute(node) for node in ast.walk(statement.value))
     if not is_trained or not has_own:
         return None
-    return KeptExpression(text, statement, name, None)
+    return _KeptExpression(text, statement, name, None)
 
 
 def _list_parameters(text: SourceText, statement: ast.Assign) -> list[ast.expr]:
@@ -80,7 +80,7 @@ def _list_parameters(text: SourceText, statement: ast.Assign) -> list[ast.expr]:
     constructor gives to others.
     """
     function = text.around(statement, ast.FunctionDef)
-    made = {
+    names = {
         get_dotted_name(target)
         for target, value in iter_assignments(function)
         if value is not None and get_called_name(value) == "Parameter"
@@ -91,13 +91,13 @@ def _list_parameters(text: SourceText, statement: ast.Assign) -> list[ast.expr]:
         if isinstance(node, ast.expr)
         and (
             get_called_name(node) == "Parameter"
-            or (isinstance(node, ast.Name) and node.id in made)
+            or (isinstance(node, ast.Name) and node.id in names)
         )
         and node is not statement.value
     ]
 
 
-def suggest_use_of_parameter(kept: KeptExpression) -> Iterator[Fix]:
+def suggest_use_of_parameter(kept: _KeptExpression) -> Iterator[Fix]:
     """Suggest `self.noise.exp()` at each read of `self.noise = nn.Parameter(x)`."""
     text, statement = kept.text, kept.statement
     written = text.written(statement.value)
@@ -123,7 +123,7 @@ def suggest_use_of_parameter(kept: KeptExpression) -> Iterator[Fix]:
     yield Fix("fits", words, tuple(edits))
 
 
-def _write_for(kept: KeptExpression, parameter: str, owner: str) -> str:
+def _write_for(kept: _KeptExpression, parameter: str, owner: str) -> str:
     """Return the value of a kept expression as it is computed of an object's own
     parameter: `model.noise.exp()`.
     """
@@ -144,7 +144,7 @@ def _write_for(kept: KeptExpression, parameter: str, owner: str) -> str:
     return written if isinstance(value, TIGHT) else f"({written})"
 
 
-def _is_readable(kept: KeptExpression) -> bool:
+def _is_readable(kept: _KeptExpression) -> bool:
     """Return whether other methods know what a kept expression reads beside its
     parameter: attributes, and names of the whole file.
     """
@@ -178,7 +178,7 @@ def _list_known(text: SourceText) -> set[str]:
     return names
 
 
-def _list_reads(kept: KeptExpression) -> list[ast.Attribute]:
+def _list_reads(kept: _KeptExpression) -> list[ast.Attribute]:
     """Return where the attribute is read: by its class, and of objects of that class
     that a name of the file holds. Nothing if another statement sets it, too.
     """
