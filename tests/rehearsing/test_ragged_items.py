@@ -52,6 +52,11 @@ STACKED = """\
         loss = sum(o * t["boxes"].mean() for o, t in zip(out, targets))
         loss.backward()
 """
+REST = """\
+    return {
+        key: padded[key] if key in padded else torch.utils.data.default_collate(column)
+        for key, column in columns.items()
+    }"""
 CASES = {
     "a sequence and its label": (
         "tokens = torch.randint(1, 30, (4 + i,))\nreturn tokens, i % 3",
@@ -87,7 +92,8 @@ CASES = {
         "def collate(items):\n"
         "    tokens, targets = zip(*items)\n"
         "    tokens = nn.utils.rnn.pad_sequence(tokens, batch_first=True)\n"
-        "    targets = nn.utils.rnn.pad_sequence(targets, batch_first=True)\n"
+        "    targets = nn.utils.rnn.pad_sequence("
+        "targets, batch_first=True, padding_value=-100)\n"
         "    return tokens, targets",
     ),
     "arrays of an attribute": (
@@ -134,14 +140,11 @@ CASES = {
         "        scores = head(net(batch['spec']).mean(2))\n"
         "        nn.functional.cross_entropy(scores, batch['label']).backward()\n",
         "def collate(items):\n"
-        '    fields = ["spec"]\n'
         "    columns = {key: [item[key] for item in items] for key in items[0]}\n"
-        "    return {\n"
-        "        key: nn.utils.rnn.pad_sequence([row.T for row in column],"
-        " batch_first=True).transpose(1, 2) if key in fields\n"
-        "        else torch.utils.data.default_collate(column)\n"
-        "        for key, column in columns.items()\n"
-        "    }",
+        "    padded = {\n"
+        '        "spec": nn.utils.rnn.pad_sequence([row.T for row in columns["spec"]],'
+        " batch_first=True).transpose(1, 2),\n"
+        "    }\n" + REST,
     ),
     "lists of numbers": (
         "tokens, label = list(range(1, 5 + i)), i % 3\nreturn tokens, label",
@@ -161,14 +164,11 @@ CASES = {
         "        scores = head(net(batch['tokens']).mean(1))\n"
         "        nn.functional.cross_entropy(scores, batch['label']).backward()\n",
         "def collate(items):\n"
-        '    fields = ["tokens"]\n'
         "    columns = {key: [item[key] for item in items] for key in items[0]}\n"
-        "    return {\n"
-        "        key: nn.utils.rnn.pad_sequence(column, batch_first=True)"
-        " if key in fields\n"
-        "        else torch.utils.data.default_collate(column)\n"
-        "        for key, column in columns.items()\n"
-        "    }",
+        "    padded = {\n"
+        '        "tokens": nn.utils.rnn.pad_sequence(columns["tokens"],'
+        " batch_first=True),\n"
+        "    }\n" + REST,
     ),
     "boxes of images": (
         "image = torch.randn(3, 16, 16 + i)\n"
