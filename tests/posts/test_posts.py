@@ -17,8 +17,9 @@ KNOWN: dict[str, list[str]] = json.loads((HERE / "found.json").read_text("utf-8"
 
 USUAL = ("usual", *(f"usual_{number}" for number in range(2, 16)))
 MANY = (
-    *("usual_25", "usual_26", "drafts_3", "drafts_4", "drafts_5"),
-    *("silent_4", "silent_5", "silent_6"),
+    *("usual_25", "usual_26", "usual_27"),
+    *("drafts_3", "drafts_4", "drafts_5", "drafts_6"),
+    *("silent_4", "silent_5", "silent_6", "silent_7"),
 )
 MARKS = dict.fromkeys((*USUAL, *MANY), pytest.mark.zoo)
 """Where many programs are asked that `tests/rehearsing/test_usual_mistakes.py` has, or
