@@ -195,3 +195,21 @@ def test_a_call_that_fails_in_another_way_is_told_twice(tmp_path: Path) -> None:
     assert second.code == "dtype-mismatch"
     assert first.line == second.line
     assert second.fixes[0].message == "`y.long()`"
+
+
+LABELS = """\
+import torch
+from torch import nn
+
+net = nn.Linear(8, 2)
+x, y = torch.rand(16, 8), (torch.arange(16) % 5).float()
+nn.CrossEntropyLoss()(net(x), y).backward()
+"""
+
+
+def test_an_error_with_words_of_a_fix_says_where_it_was_seen(tmp_path: Path) -> None:
+    first, second = rehearsed(tmp_path, LABELS).findings
+    assert first.fixes[0].message == "`y.long()`"
+    assert "`y.long()` holds" in second.message or "`y.long()` at" in second.message
+    seen = "seen in a run with fixes of the errors above"
+    assert (seen in first.lines, seen in second.lines) == (False, True)

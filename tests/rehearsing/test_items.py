@@ -61,7 +61,8 @@ class Scenes(Dataset):
 
     def __getitem__(self, index):
         boxes, order = torch.rand(3 + index % 4, 4), torch.randperm(3 + index % 4)
-        return {"boxes": boxes, "order": order, "name": str(index)}
+        area = boxes.prod(dim=1)
+        return {"boxes": boxes, "order": order, "area": area, "name": str(index)}
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--batch-size", type=int, default=4)
@@ -73,7 +74,7 @@ for scene in DataLoader(Scenes(), batch_size=args.batch_size, shuffle=True):
     (finding,) = rehearsed(tmp_path, text).findings
     assert finding.code == "items-do-not-stack"
     assert finding.fixes[0].message == "`batch_size=1`"
-    assert finding.fixes[0].edits[0].span.line == 16
+    assert finding.fixes[0].edits[0].span.line == 17
 
 
 def test_images_of_several_sizes_are_no_batches_of_one(tmp_path: Path) -> None:

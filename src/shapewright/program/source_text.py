@@ -395,7 +395,10 @@ def _iter_given(text: SourceText, name: str) -> Iterator[ast.expr]:
                 yield from _iter_handed(text, node, place)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
             for target, value in pair_targets(node.targets[0], node.value):
-                if get_last_name(target) == name:
+                is_itself = target is not node.targets[0] and (
+                    isinstance(value, ast.Name) and value.id == name
+                )  # `self.a, self.b = a, b`
+                if get_last_name(target) == name and not is_itself:
                     yield value
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             if isinstance(node.target, ast.Name) and node.target.id == name:

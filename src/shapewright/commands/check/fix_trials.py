@@ -32,6 +32,7 @@ from shapewright.commands.check.new_findings import Reported
 from shapewright.commands.check.original_lines import move_tried
 from shapewright.commands.check.tried_fixes import (
     EXPLAINED,
+    FOLLOWING,
     GROUNDS,
     HEEDING,
     Mend,
@@ -154,8 +155,9 @@ class FixTrials:
         start, enough, began = 0, False, self.seconds
         share = max(LEAST_SHARE, self.left // errors)
         at_once: tuple[int, ...] = AT_ONCE
-        is_explained = bool(known) and known[0][0].kind in EXPLAINED
-        if len(program.trace.ops) > LONG_RUN or is_explained:
+        is_long = len(program.trace.ops) > LONG_RUN
+        is_early = bool(known) and known[0][0].kind in EXPLAINED and not is_long
+        if is_long or is_early:
             at_once = (FIRST_OF_LONG, *AT_ONCE)
         is_first_enough = has_many_calls(program)
         if is_first_enough:
@@ -171,13 +173,15 @@ class FixTrials:
                 reported.mends.sort(
                     key=lambda m: rank_repair(m, before, wanted, shared, code)
                 )
-                later = turn + is_first_enough
+                later = turn + is_first_enough - is_early
                 enough = bool(reported.mends) and is_enough(
                     reported.mends[0], before, wanted, later, shared, code
                 )
+                if is_early and turn == 0 and enough:
+                    enough = reported.mends[0].option.kind in EXPLAINED
                 if enough and reported.mends[0].loses_samples:
                     enough = not HazardContext(program).keeps_samples
-                if enough:
+                if enough and reported.mends[0].option.kind in FOLLOWING:
                     break
             short = len(known[start:]) > 0 and bool(some)
             if enough:

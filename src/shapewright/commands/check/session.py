@@ -371,7 +371,8 @@ class Session(FixTrials):
         if reported.mended is not None:
             lines = OriginalLines(self.program, reported.mended)
             finding = lines.move(finding) or finding
-            finding = replace(finding, lines=(*finding.lines, SEEN_ABOVE))
+            if self.is_on_changed_line(reported.mended, reported.finding, finding):
+                finding = replace(finding, lines=(*finding.lines, SEEN_ABOVE))
         finding = add_causes(finding, reported.hazards, fixes[0] if fixes else None)
         if reported.untried and not finding.fixes:
             count = reported.untried
@@ -386,6 +387,19 @@ class Session(FixTrials):
             )
             finding = replace(finding, lines=(*finding.lines, note))
         return finding
+
+    def is_on_changed_line(
+        self, mended: Program, seen: Finding, shown: Finding
+    ) -> bool:
+        """Return whether an error of a run with fixes is on a line that they change, so
+        that its words name what the file does not have there.
+        """
+        if seen.span is None or shown.span is None:
+            return False
+        new, old = mended.text(seen.span.file), self.program.text(shown.span.file)
+        if new is None or old is None:
+            return False
+        return new.lines[seen.span.line - 1] != old.lines[shown.span.line - 1]
 
     def is_shown(self, mend: Mend) -> bool:
         """Return whether the program comes to its end with a repair, or to an error

@@ -48,6 +48,8 @@ HEEDING = DECIDED | OF_ELEMENTS
 """Kinds of fixes behind which the same call may fail for another reason."""
 EXPLAINED = frozenset({"cause", "value"})
 """Kinds of fixes that follow from the explained cause of an error."""
+FOLLOWING = HEEDING | EXPLAINED | {"drawn"}
+"""Kinds of fixes behind which no other is looked for among those tried at once."""
 Crowded = Collection[tuple[str, int]]
 """Lines with several calls that fail by themselves."""
 
