@@ -86,10 +86,7 @@ def _find_flattening(program: Program, op: Op) -> tuple[SourceText, ast.Call] | 
 def _get_tail(text: SourceText, call: ast.Call) -> Span:
     """Return the text of a method and its arguments, from the dot on."""
     assert isinstance(call.func, ast.Attribute)
-    owner, whole = text.owner_span(call.func), text.span(call)
-    return Span(
-        whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
-    )
+    return text.owner_span(call.func).end.until(text.span(call))
 
 
 def suggest_flat_map(program: Program, failure: Failure) -> Iterator[Fix]:

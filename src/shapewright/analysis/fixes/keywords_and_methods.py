@@ -170,13 +170,7 @@ def drop_methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             inner, outer = text.owner_span(node.func), text.span(node)
             if inner.end_line != outer.end_line:
                 continue
-            cut = Span(
-                outer.file,
-                inner.end_line,
-                inner.end_column,
-                outer.end_line,
-                outer.end_column,
-            )
+            cut = inner.end.until(outer)
             gone = text.at(cut)
             kept = text.at(inner)
             if kept in find_imports(text) or len(kept) > 60:

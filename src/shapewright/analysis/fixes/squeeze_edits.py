@@ -10,7 +10,6 @@ from shapewright.analysis.fixes.suspect_lines import Line, iter_nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
 from shapewright.program.source_text import join_lines
-from shapewright.program.spans import Span
 from shapewright.record.ops import Op
 
 
@@ -52,10 +51,8 @@ def _suggest_kept_batch(program: Program, maker: Op) -> Iterator[Fix]:
                 message = f"`torch.squeeze({join_lines(text.at(argument))}, {dim})`"
                 yield Fix("fits", message, (Edit(argument.end, f", {dim}"),))
         return
-    owner, whole = text.owner_span(func), text.span(call)
-    tail = Span(
-        whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
-    )
+    owner = text.owner_span(func)
+    tail = owner.end.until(text.span(call))
     arguments = [text.written(argument) for argument in call.args]
     arguments += [text.written(word.value) for word in call.keywords]
     if arguments == ["0"] and after == shape[1:]:

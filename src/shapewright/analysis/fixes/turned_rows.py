@@ -13,7 +13,6 @@ from shapewright.findings.codes import INNER_DIM_MISMATCH
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import join_lines
-from shapewright.program.spans import Span
 from shapewright.record.ops import Op
 
 
@@ -67,10 +66,8 @@ def suggest_row(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if len(call.args) + len(call.keywords) != count:
         return
-    owner, whole = text.owner_span(func), text.span(call)
-    tail = Span(
-        whole.file, owner.end_line, owner.end_column, whole.end_line, whole.end_column
-    )
+    owner = text.owner_span(func)
+    tail = owner.end.until(text.span(call))
     shown = join_lines(text.at(owner) + row)
     yield Fix("fits", f"`{shown}`", (Edit(tail, row),))
 
