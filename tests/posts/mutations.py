@@ -6,6 +6,9 @@ One change of the text (another size, a `view` left out, another dim) makes a mi
 torch says whether the program fails with it. Then the program is rehearsed, and its
 first checked fix is applied. "same": that gives back the text of the answer, or a
 program which prints and leaves the same numbers from the same seeds. Nobody judges.
+With `--silent`, mistakes with which the program runs to its end and leaves other
+numbers (or holds more memory): whether a finding is at their line, and what its fix
+does.
 """
 
 from __future__ import annotations
@@ -43,6 +46,21 @@ FORGOTTEN = {"batch_first", "bidirectional", "dtype", "keepdim", "padding", "str
 WIDTHS = {"Conv1d", "Conv2d", "ConvTranspose2d", "GRU", "LSTM", "Linear"}
 NORMS = {"BatchNorm1d", "BatchNorm2d", "LayerNorm"}
 ALONG = {"argmax", "cat", "log_softmax", "mean", "softmax", "stack", "sum"}
+FORGOTTEN_CALLS = {
+    "backward", "clip_grad_norm_", "eval", "load_state_dict", "step", "train",
+    "zero_grad",
+}  # fmt: skip
+"""Methods whose whole statement a silent mistake leaves out."""
+FORGOTTEN_METHODS = {"clone", "contiguous", "detach", "exp", "item", "log", "sqrt"}
+FORGOTTEN_WORDS = {
+    "attn_mask", "batch_first", "ignore_index", "is_causal", "keepdim", "mask",
+    "key_padding_mask", "lengths", "padding_idx", "pos_weight", "reduction", "shuffle",
+    "src_key_padding_mask", "src_mask", "tgt_mask", "unbiased", "weight",
+}  # fmt: skip
+"""Keywords without which a program may run and compute another thing."""
+UNSEEN = {"statement without zero_grad", "without item", "without detach", "no_grad"}
+"""Silent mistakes that may leave the same numbers."""
+LOGITS = {"CrossEntropyLoss": "softmax(-1)", "BCEWithLogitsLoss": "sigmoid()"}
 PAIRS = {"binary_cross_entropy_with_logits", "cross_entropy", "nll_loss"}
 
 DRIVER = """
@@ -143,6 +161,120 @@ def _change_call(
                 yield f"{name} along another dim", word.value, new
 
 
+def change_silently(text: str) -> Iterator[tuple[str, int, str]]:
+    """Yield each mistake with which a program may run, as `change` does."""
+    source, tree = SourceText("program.py", text), ast.parse(text)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    losses = dict(_list_losses(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            func = node.value.func
+            if isinstance(func, ast.Attribute) and func.attr in FORGOTTEN_CALLS:
+                kind = f"statement without {func.attr}"
+                yield kind, node.lineno, replaced(source, node.value, "pass")
+        if isinstance(node, ast.With) and len(node.items) == 1:
+            head = node.items[0].context_expr
+            if source.written(head) in ("torch.no_grad()", "torch.inference_mode()"):
+                new = replaced(source, head, "torch.enable_grad()")
+                yield "no_grad", node.lineno, new
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+            new = replaced(source, node, source.written(node.operand))
+            yield "a mask not inverted", node.lineno, new
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            for side in ("val", "valid", "test"):
+                twin = node.id.replace("train", side)
+                if twin != node.id and twin in names:
+                    new = replaced(source, node, twin)
+                    yield "another set", node.lineno, new
+        if isinstance(node, ast.Subscript):
+            yield from _change_index(source, node)
+        if isinstance(node, ast.Call):
+            yield from _change_call_silently(source, node, losses)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+            right = source.written(node.right)
+            if ".size(0)" in right or "len(" in right or "shape[0]" in right:
+                new = replaced(source, node, source.written(node.left))
+                yield "without a count", node.lineno, new
+
+
+def _list_losses(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each name that a loss of logits is assigned to, with what it is given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = ast.unparse(node.value.func).rpartition(".")[2]
+            if made in LOGITS:
+                yield ast.unparse(node.targets[0]), LOGITS[made]
+
+
+def _change_index(
+    source: SourceText, node: ast.Subscript
+) -> Iterator[tuple[str, int, str]]:
+    """Yield another end, or a slice shifted by one."""
+    last = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
+    written = source.written(last) if not isinstance(last, ast.Slice) else ""
+    if written == "-1" and isinstance(node.ctx, ast.Load):
+        yield "the first for the last", node.lineno, replaced(source, last, "0")
+    if isinstance(last, ast.Slice) and last.step is None and node.end_lineno:
+        bounds = ast.unparse(last)
+        if bounds in ("1:", ":-1"):
+            now = source.written(node)
+            new = now.replace(bounds, ":-1" if bounds == "1:" else "1:")
+            yield "a slice not shifted", node.lineno, replaced(source, node, new)
+
+
+def _change_call_silently(
+    source: SourceText, call: ast.Call, losses: dict[str, str]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield the silent mistakes that are made at a call."""
+    func, args, line = call.func, call.args, call.lineno
+    written = [source.written(node) for node in args]
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    is_method = isinstance(func, ast.Attribute)
+    if is_method and name in FORGOTTEN_METHODS and not args:
+        assert isinstance(func, ast.Attribute)
+        owner = source.written(func.value)
+        yield f"without {name}", line, replaced(source, call, owner)
+    squashed = losses.get(source.written(func))
+    squashed = squashed or {"cross_entropy": "softmax(-1)"}.get(name)
+    if squashed and args:
+        new = replaced(source, args[0], f"{written[0]}.{squashed}")
+        yield "probabilities for logits", line, new
+    if len(args) == 2 and all(isinstance(arg, ast.Name) for arg in args):
+        new = f"{source.written(func)}({written[1]}, {written[0]}"
+        rest = "".join(
+            f", {word.arg}={source.written(word.value)}"
+            for word in call.keywords
+            if word.arg
+        )
+        yield "swapped arguments", line, replaced(source, call, f"{new}{rest})")
+    for word in call.keywords:
+        if word.arg in FORGOTTEN_WORDS and all(other.arg for other in call.keywords):
+            rest = "".join(
+                f", {other.arg}={source.written(other.value)}"
+                for other in call.keywords
+                if other is not word
+            )
+            inner = (", ".join(written) + rest).lstrip(", ")
+            new = f"{source.written(func)}({inner})"
+            yield f"without {word.arg}=", line, replaced(source, call, new)
+        if word.arg == "dim" and name in ALONG:
+            other_dim = {"-1": "0", "1": "0", "2": "1", "0": "1"}
+            now = source.written(word.value)
+            if now in other_dim:
+                new = replaced(source, word.value, other_dim[now])
+                yield f"{name} along another dim", line, new
+    if (
+        is_method
+        and name == "permute"
+        and all(text.lstrip("-").isdecimal() for text in written)
+    ):
+        assert isinstance(func, ast.Attribute)
+        owner = source.written(func.value)
+        sizes = f"[{owner}.shape[dim] for dim in ({', '.join(written)},)]"
+        new = replaced(source, call, f"{owner}.reshape({sizes})")
+        yield "a reshape for a permute", line, new
+
+
 def _write_other_size(source: SourceText, node: ast.expr) -> str:
     """Return a wrong size in place of a number or a product."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -207,6 +339,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--each", type=int, default=2, help="of each kind of change")
     parser.add_argument("--waves", default="wave*")
+    parser.add_argument("--silent", action="store_true", help="what runs and is wrong")
     parser.add_argument("--source", default=str(HERE.parents[1] / "src"))
     parser.add_argument("-o", "--output")
     options = parser.parse_args()
@@ -215,28 +348,32 @@ def main() -> None:
     for path in sorted(HERE.glob(f"{options.waves}/*/answer.py")):
         label = (path.parent / "label.toml").read_text("utf-8")
         if 'command = "rehearse program.py"' in label:
-            for mistake in change(path.read_text("utf-8")):
+            changes = change_silently if options.silent else change
+            for mistake in changes(path.read_text("utf-8")):
                 pool[mistake[0]].append((path.parent, mistake))
     rows, total = [], Counter[str]()
-    runs: dict[Path, bool] = {}  # whether the answer itself runs here
+    answers: dict[Path, dict[str, Any] | None] = {}
     for kind in sorted(pool):
         draw.shuffle(pool[kind])
         count = 0
         for folder, mistake in pool[kind]:
-            failed = run(folder, mistake[2]) if count < options.each else None
-            if failed is None or not failed["error"]:
+            outcome = run(folder, mistake[2]) if count < options.each else None
+            if outcome is None or bool(outcome["error"]) is options.silent:
                 continue
-            if folder not in runs:
-                answer = run(folder, (folder / "answer.py").read_text("utf-8"))
-                runs[folder] = answer is not None and not answer["error"]
-            if not runs[folder]:
+            if folder not in answers:
+                answers[folder] = run(folder, (folder / "answer.py").read_text("utf-8"))
+            answer = answers[folder]
+            if answer is None or answer["error"]:
+                continue
+            is_alike = outcome["left"] == answer["left"] and kind not in UNSEEN
+            if options.silent and is_alike:
                 continue
             count += 1
-            row = judge(folder, mistake, failed, options.source)
+            row = judge(folder, mistake, outcome, options.source)
             row |= {"kind": kind, "folder": folder.name, "line": mistake[1],
-                    "error": failed["error"], "text": mistake[2]}  # fmt: skip
+                    "error": outcome["error"], "text": mistake[2]}  # fmt: skip
             rows.append(row)
-            total.update(["failing", row["fix"], *["found"] * row["found"]])
+            total.update(["asked", row["fix"], *["found"] * row["found"]])
             print(row["kind"], "|", folder.name, mistake[1], "|", row["found"],
                   row["fix"], "|", row.get("first", ""), flush=True)  # fmt: skip
     print(dict(total))
