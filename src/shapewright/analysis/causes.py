@@ -37,7 +37,7 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """The path of a dim, followed back from the latest op.
 
     It ends at `fact`, in dim `dim`; `why`: "parameter", "input", "product", "part",
@@ -52,29 +52,29 @@ class _Way:
     places: tuple[tuple[int, int], ...] = ()
 
 
-def trace_dim(program: Program, fact: Fact, dim: int) -> _Way:
+def trace_dim(program: Program, fact: Fact, dim: int) -> Way:
     """Follow a dim back through the ops that left it as it is, or changed its size."""
     steps: list[_Step] = []
     for _ in range(STEPS):
         if fact.tensor in program.states:
-            return _Way(tuple(steps), fact, dim, "parameter")
+            return Way(tuple(steps), fact, dim, "parameter")
         if fact.tensor in program.inputs:
-            return _Way(tuple(steps), fact, dim, "input")
+            return Way(tuple(steps), fact, dim, "input")
         op = program.producers.get(fact.tensor)
         if op is None:
-            return _Way(tuple(steps), fact, dim, "start")
+            return Way(tuple(steps), fact, dim, "start")
         out = next(output for output in op.outputs if output.tensor == fact.tensor)
         origin = find_origin(op, out, dim)
         if origin is None:
-            return _Way(tuple(steps), fact, dim, "start", op)
+            return Way(tuple(steps), fact, dim, "start", op)
         if origin.how in ("product", "part", "joined"):
-            return _Way(tuple(steps), fact, dim, origin.how, op, origin.places)
+            return Way(tuple(steps), fact, dim, origin.how, op, origin.places)
         steps.append(_Step(op, out.shape[dim], origin.how))
         at, dim = origin.places[0]
         fact = op.inputs[at]
         if origin.how == "parameter":
-            return _Way(tuple(steps), fact, dim, "parameter", op)
-    return _Way(tuple(steps), fact, dim, "start")
+            return Way(tuple(steps), fact, dim, "parameter", op)
+    return Way(tuple(steps), fact, dim, "start")
 
 
 def trace_size_origin(program: Program, fact: Fact, dim: int) -> list[Related]:
@@ -91,7 +91,7 @@ def trace_size_origin(program: Program, fact: Fact, dim: int) -> list[Related]:
     return _describe_origin(program, way, size)
 
 
-def _describe_product(program: Program, way: _Way, size: int) -> list[Related]:
+def _describe_product(program: Program, way: Way, size: int) -> list[Related]:
     """Describe a size that is a product of several dims, and where those dims come
     from.
     """
@@ -124,7 +124,7 @@ def _describe_product(program: Program, way: _Way, size: int) -> list[Related]:
     return related
 
 
-def _describe_changes(program: Program, way: _Way, size: int) -> Related | None:
+def _describe_changes(program: Program, way: Way, size: int) -> Related | None:
     """Describe how a size shrank or grew, as in `28 -> 24 -> 12`; return None if it
     never did.
     """
@@ -172,7 +172,7 @@ def _get_size_before(step: _Step) -> int:
     return step.size
 
 
-def _describe_origin(program: Program, way: _Way, size: int) -> list[Related]:
+def _describe_origin(program: Program, way: Way, size: int) -> list[Related]:
     """Describe the origin of a size that no op changed."""
     last = way.steps[-1].op if way.steps else None
     if way.why == "parameter":

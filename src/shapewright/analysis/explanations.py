@@ -102,6 +102,11 @@ def describe_failure(program: Program, failure: Failure) -> tuple[str, str]:
             return SHAPE_MISMATCH, _describe_repair(program, failure, repair)
     if repairs:
         return SHAPE_MISMATCH, _describe_repair(program, failure, repairs[0])
+    op = program.trace.ops[failure.op]
+    if "only for scalar outputs" in failure.torch_message and op.inputs:
+        name, shape = find_tensor_names(program, op)[0], format_shape(op.inputs[0])
+        start = f"{get_operation(program, op)} starts from a single number"
+        return TORCH_ERROR, f"{start}, and {name} is {shape}: nothing has reduced it"
     return TORCH_ERROR, _get_first_line(failure.torch_message) or failure.error
 
 

@@ -74,13 +74,15 @@ def iter_independent_failures(program: Program) -> Iterator[Failure]:
     unsure: Unsure = {}
     cast: set[int] = set()  # tensors whose dtype was guessed
     at = {failure.op: failure for failure in program.failures}
+    of_counts = _find_failures_of_counts(program, at)
     for index, op in enumerate(program.trace.ops if at else ()):
         failure = at.get(index)
         was_cast = any(fact.tensor in cast for fact in op.inputs)
         if failure is not None:
             of_dtype = describe_failure(program, failure)[0] == DTYPE_MISMATCH
             follows_cast = of_dtype and was_cast
-            if not (follows_cast or _has_guessed_size(failure, op.inputs, unsure)):
+            follows = follows_cast or index in of_counts
+            if not (follows or _has_guessed_size(failure, op.inputs, unsure)):
                 yield failure
             decided = any(fact.tensor in program.states for fact in op.inputs)
             was_cast = of_dtype and not decided
@@ -109,6 +111,49 @@ def iter_independent_failures(program: Program) -> Iterator[Failure]:
                     dims |= set(range(len(fact.shape)))
                 if dims:
                     unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
+
+
+def _find_failures_of_counts(
+    program: Program, failures: dict[int, Failure]
+) -> set[int]:
+    """Return the calls that compare what two masks keep, where how many one of them
+    keeps was assumed: that they differ says nothing of the program.
+    """
+    places = {
+        assumption.span
+        for assumption in program.trace.assumptions
+        if assumption.message.startswith(KEPT)
+    }
+    counted: Unsure = {}
+    assumed: set[int] = set()
+    following = set()
+    for index, op in enumerate(program.trace.ops if places and failures else ()):
+        sides = find_sides(failures[index]) if index in failures else (None,)
+        compared = [
+            op.inputs[side[0]].tensor
+            for side in sides
+            if side is not None
+            and side[1] in counted.get(op.inputs[side[0]].tensor, ())
+        ]
+        if len(compared) > 1 and assumed.intersection(compared):
+            following.add(index)
+        has_mask = any(fact.dtype == "bool" for fact in op.inputs[1:])
+        is_read = op.name.rpartition(".")[2] in ("[]", "masked_select")
+        is_counting = is_read and (has_mask or op.span in places)
+        for fact in op.outputs if is_counting else ():
+            counted[fact.tensor] = frozenset({0})
+            if op.span in places:
+                assumed.add(fact.tensor)
+        if is_counting or not any(fact.tensor in counted for fact in op.inputs):
+            continue
+        for fact in op.outputs:
+            counted[fact.tensor] = frozenset(_find_derived_dims(op, fact, counted))
+            if any(operand.tensor in assumed for operand in op.inputs):
+                assumed.add(fact.tensor)
+    return following
+
+
+KEPT = "a mask of unknown data keeps"
 
 
 def _is_of_square(failure: Failure, op: Op) -> bool:

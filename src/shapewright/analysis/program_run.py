@@ -84,6 +84,16 @@ class Program:
             if text is not None and not is_installed(file):
                 yield text
 
+    def defines_class(self, name: str) -> bool:
+        """Return whether the program itself defines a class of this name, which says
+        nothing of a layer of torch that is called so.
+        """
+        return any(
+            isinstance(definition, ast.ClassDef)
+            for text in self.own_texts()
+            for _, definition in text.definitions(name)
+        )
+
     def node(self, span: Span | None) -> tuple[SourceText, ast.expr | ast.stmt] | None:
         """Return the expression or statement at a span."""
         text = self.text(span.file) if span is not None else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 
+from shapewright.analysis.empty_draws import EMPTY, explain_empty_draw
 from shapewright.analysis.float_sizes import FLOAT_SIZE, explain_float
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
@@ -33,6 +34,8 @@ def find_number_cause(program: Program, finding: Finding) -> Explanation | None:
         return None
     text, node = place
     messages = finding.words
+    if EMPTY.search(messages):
+        return explain_empty_draw(program, finding)
     if FLOAT_SIZE.search(messages):
         return explain_float(program, text, node)
     if SAME_STRIDED in messages:

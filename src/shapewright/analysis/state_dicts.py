@@ -18,6 +18,10 @@ from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.model_builders import suggest_builder_arguments
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.renamed_keys import write_renamed_key
+from shapewright.analysis.saved_models import (
+    describe_saved_builder,
+    suggest_saved_builder,
+)
 from shapewright.analysis.wrapped_states import (
     describe_average,
     suggest_state_inside,
@@ -65,6 +69,9 @@ def list_load_places(
             words = "`strict=False` passes over keys that are missing or not known,"
             words += " not over other sizes"
             places.append(Related(place[0].span(word.value), words))
+    saved = describe_saved_builder(program, span)
+    if saved is not None and _is_of_other_architecture(misloaded):
+        places.insert(0, saved)
     return tuple(places[:1])
 
 
@@ -148,7 +155,7 @@ def _describe_change(misloaded: Misloaded) -> str:
             f" {len(misloaded.resized)} of {misloaded.keys} weights have another size,"
             f" as `{first}` {other} against {own}"
         )
-    if misloaded.resized:
+    if misloaded.resized and not _is_of_other_architecture(misloaded):
         modules = list(
             dict.fromkeys(_get_owner(key) for key, _, _ in misloaded.resized)
         )
@@ -177,6 +184,12 @@ def _is_of_other_model(misloaded: Misloaded) -> bool:
     count = len(misloaded.resized) + len(misloaded.missing)
     several = {_get_owner(key) for key, _, _ in misloaded.resized}
     return 2 * count > misloaded.keys and len(several) >= MANY
+
+
+def _is_of_other_architecture(misloaded: Misloaded) -> bool:
+    """Return whether most keys are missing, and as many others come in their place."""
+    lacks = 2 * len(misloaded.missing) > misloaded.keys
+    return lacks and len(misloaded.unexpected) > MANY
 
 
 def _find_pruned(misloaded: Misloaded) -> str:
@@ -248,6 +261,9 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
     is_renamed = misloaded.pairs or 2 * len(misloaded.missing) >= misloaded.keys
     if matching is not None and is_renamed:
         return [matching]
+    saved = list(suggest_saved_builder(program, span))
+    if saved and _is_of_other_architecture(misloaded):
+        return saved
     argument = call.args[0]
     if misloaded.resized:
         evaluates = has_random_weights(

@@ -200,12 +200,15 @@ class SeenTensors:
             and tensor.untyped_storage().nbytes() <= 16 * self.held_limit
         )
 
-    def limit_for(self, infos: list[Info]) -> int:
-        """Return the size limit for results of known tensors: at least the largest."""
+    def limit_for(self, infos: list[Info], dtype: torch.dtype | None = None) -> int:
+        """Return the size limit for results of known tensors: at least the largest, or
+        as many bytes of truths as of whole numbers.
+        """
         sizes = [
             count_elements(info.meta.shape) for info in infos if info.storage.known
         ]
-        return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
+        size = torch.int64.itemsize if dtype == torch.bool else 1
+        return max([size * self.known_limit, *sizes]) if self.known_limit > 0 else -1
 
     def storage_of(self, tensor: Tensor, claim: str) -> Storage:
         key = tensor.untyped_storage()._cdata

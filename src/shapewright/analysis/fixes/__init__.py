@@ -42,6 +42,7 @@ from shapewright.analysis.fixes.flat_images import (
     suggest_unflattened_images,
     suggest_whole_rows,
 )
+from shapewright.analysis.fixes.grown_batches import suggest_side_of_grid
 from shapewright.analysis.fixes.halved_crops import suggest_whole_differences
 from shapewright.analysis.fixes.ignored_labels import suggest_valid_labels
 from shapewright.analysis.fixes.image_edits import suggest_divided_images
@@ -190,6 +191,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("bags", suggest_flat_bags),  # another number would not fit the offsets
     ("eval", suggest_evaluation),  # one sample has no statistics at any width
     ("order", suggest_chained_layers),  # other layers would all read the first input
+    ("size", suggest_side_of_grid),  # other edits would fit the larger batch
     ("size", suggest_viewed_size),  # other numbers would mix the images
     ("size", suggest_whole_differences),  # a resized map would undo the crop
     ("order", suggest_classes_from_0),  # a class would be left out

@@ -128,6 +128,7 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_fewer_layers,
     suggest_second_direction,
 )
+from shapewright.analysis.fixes.state_sizes import suggest_size_of_state
 from shapewright.analysis.fixes.suspect_lines import find_suspects
 from shapewright.analysis.fixes.swapped_padding import suggest_all_pads
 from shapewright.analysis.fixes.target_edits import (
@@ -392,9 +393,12 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
         1.05 if unmet is not None and unmet.code == WRITTEN_SHAPE else 2.4,
         created.fix_created_tensor(program, failure),
     )
+    factor = created.suggest_factor_of_created(program, failure)
+    yield from iter_options("created", 1.1, factor)
     yield from iter_options(
         "larger", 2.6, crop_edits.fix_larger_tensor(program, failure, True)
     )
+    yield from iter_options("buffer", 1.4, suggest_size_of_state(program, failure))
     part = crop_edits.suggest_fitting_part(program, failure)
     yield from iter_options("larger", 1.2, part)
     yield from iter_options("batch", 0.8, suggest_larger_batch(program, failure))

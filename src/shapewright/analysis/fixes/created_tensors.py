@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.causes import Way, trace_dim
+from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.constructors import write_changed_size
 from shapewright.analysis.fixes.suspect_lines import (
     iter_names_for,
@@ -59,6 +60,67 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
             if before[origin.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: origin.dim], size, *before[origin.dim + 1 :])
                 yield from resize_tensor(program, failure, maker, before, after)
+
+
+def suggest_factor_of_created(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `torch.rand(rows, rows)` for `torch.rand(rows, classes)`, a mask whose
+    flattened dims have one factor other than what it meets.
+    """
+    wanted, got = find_sides(failure)
+    if wanted is None or got is None:
+        return
+    op = program.trace.ops[failure.op]
+    ways = [trace_dim(program, op.inputs[at], dim) for at, dim in (wanted, got)]
+    needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
+    if any(way.why != "product" or way.op is None for way in ways):
+        return
+    for way, own, other in zip(ways, (needs, has), (has, needs), strict=True):
+        assert way.op is not None
+        theirs = _list_factors(ways[0] if way is ways[1] else ways[1])
+        for at, dim in way.places:
+            fact = way.op.inputs[at]
+            size = fact.shape[dim]
+            new = size * other // own if own and size * other % own == 0 else 0
+            factors = [new if place == (at, dim) else factor
+                       for place, factor in zip(way.places, _list_factors(way),
+                                                strict=True)]  # fmt: skip
+            maker = _find_creation(program, fact) if factors == theirs else None
+            if maker is not None:
+                before = maker.outputs[0].shape
+                place = dim - len(fact.shape) + len(before)
+                after = (*before[:place], new, *before[place + 1 :])
+                if place >= 0:
+                    yield from resize_tensor(program, failure, maker, before, after)
+
+
+def _list_factors(way: Way) -> list[int]:
+    """Return the sizes that a flattened dim was put together from."""
+    assert way.op is not None
+    return [way.op.inputs[at].shape[dim] for at, dim in way.places]
+
+
+def _find_creation(program: Program, fact: Fact) -> Op | None:
+    """Return the call that made a tensor of the sizes that it was given, behind
+    comparisons and behind the stacking of items.
+    """
+    for _ in range(FARTHEST):
+        maker = program.producers.get(fact.tensor)
+        if maker is None:
+            return None
+        name = maker.name.rpartition(".")[2]
+        if name in MAKERS:
+            return maker
+        if not maker.inputs or maker.inputs[0].shape not in (
+            fact.shape, fact.shape[1:] if name in STACKS else fact.shape
+        ):  # fmt: skip
+            return None
+        fact = maker.inputs[0]
+    return None
+
+
+FARTHEST = 6
+"""Calls between a tensor and the one that made it of sizes."""
+STACKS = ("stack",)
 
 
 def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:

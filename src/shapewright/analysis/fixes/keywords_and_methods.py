@@ -88,8 +88,11 @@ def suggest_batch_first(program: Program, failure: Failure) -> Iterator[Fix]:
     if text_and_call is None or built is None or built.class_name not in SEQUENTIAL:
         return
     text, call = text_and_call
-    if get_last_name(call.func) == built.class_name and all(
-        word.arg != "batch_first" for word in call.keywords
+    is_of_torch = not program.defines_class(built.class_name)
+    if (
+        is_of_torch
+        and get_last_name(call.func) == built.class_name
+        and all(word.arg != "batch_first" for word in call.keywords)
     ):
         yield with_keyword(text, call, "batch_first=True")
 

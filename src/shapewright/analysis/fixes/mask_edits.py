@@ -131,6 +131,7 @@ def _suggest_batch_first(program: Program) -> Iterator[Fix]:
             if text is not None
             and isinstance(node, ast.Call)
             and get_called_name(node) in SEQUENTIAL
+            and not program.defines_class(get_called_name(node))
             and all(word.arg not in ("batch_first", None) for word in node.keywords)
         ]
         if fixes:

@@ -43,6 +43,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    LOOPS,
     get_called_name,
     get_dotted_name,
 )
@@ -64,14 +65,28 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         step = scene.span(met.other, "step")
         where = f"{clearing} belongs after it, or first in the loop"
+        if not met.name and _is_before_loop(scene, met):
+            step, where = scene.span(met.place, "backward"), f"{clearing} belongs here"
         yield build_finding(
             GRADIENTS_NOT_CLEARED,
             "this adds to the gradients of the previous step: "
             f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
-            (step, "this step used them"),
+            (scene.span(met.other, "step"), "this step used them"),
             scene.find_uncalled("zero_grad") or (step, where),
         )
+
+
+def _is_before_loop(scene: RehearsalContext, met: Observation) -> bool:
+    """Return whether a step was made before the loop of the backward pass begins: the
+    next turns follow a step in the loop.
+    """
+    text = scene.program.text(met.place[0])
+    near = text.near(met.place[1]) if text is not None else ()
+    loop = text.around(near[0], *LOOPS) if text is not None and near else None
+    step = met.other
+    is_in_file = loop is not None and step is not None and step[0] == met.place[0]
+    return is_in_file and step is not None and step[1] < getattr(loop, "lineno", 0)
 
 
 @looks_for(GRADIENTS_CLEARED_UNUSED)

@@ -36,6 +36,7 @@ from shapewright.analysis.fixes.device_edits import suggest_moves
 from shapewright.analysis.fixes.dtype_edits import suggest_target_dtype
 from shapewright.analysis.fixes.evaluation_edits import describe_training_mode
 from shapewright.analysis.fixes.flat_images import describe_flat_map
+from shapewright.analysis.fixes.grown_batches import describe_grown_batch
 from shapewright.analysis.fixes.halved_crops import describe_halved_difference
 from shapewright.analysis.fixes.halved_images import describe_multiple
 from shapewright.analysis.fixes.ignored_labels import describe_ignored_labels
@@ -428,6 +429,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_count_of_ids,
     describe_collected_states,
     describe_viewed_size,
+    describe_grown_batch,
     describe_table_of_one,
     describe_special_tokens,
     describe_counted_vocabulary,

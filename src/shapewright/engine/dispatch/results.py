@@ -163,7 +163,7 @@ def _find_limit(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> 
     """Return the largest number of elements up to which a result keeps its values."""
     if name in plan_tables.DATA and is_whole(value.dtype):
         return engine.held_limit
-    return engine.limit_for(infos)
+    return engine.limit_for(infos, value.dtype)
 
 
 def _has_grown(before: list[Info], after: list[Info]) -> bool:

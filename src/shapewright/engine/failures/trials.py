@@ -13,6 +13,8 @@ import torch
 from torch.nn.utils.rnn import PackedSequence
 
 from shapewright.engine import nests
+from shapewright.engine.dispatch.results import is_in_place
+from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import (
     BLANK,
     DTYPES,
@@ -42,9 +44,17 @@ def try_call(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> An
     with engine.undo_records(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a call that the program does not make
         try:
+            if _is_writing(func, kwargs):
+                with torch.no_grad():  # the copies are leaves
+                    return plan(engine, func, args, kwargs)
             return plan(engine, func, args, kwargs)
         except Exception:  # torch refuses the changed call
             return FAILED
+
+
+def _is_writing(func: Any, kwargs: Any) -> bool:
+    """Return whether a call writes to its first tensor."""
+    return not isinstance(func, type) and is_in_place(get_plain_name(func), kwargs)
 
 
 def make_fresh(

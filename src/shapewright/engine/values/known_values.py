@@ -17,7 +17,7 @@ from shapewright.engine.dispatch.results import (
     record_results,
 )
 from shapewright.engine.function_names import get_plain_name
-from shapewright.engine.identity import Info, count_elements
+from shapewright.engine.identity import DTYPES, Info, count_elements
 from shapewright.engine.private import any_autocast
 from shapewright.engine.values.data_values import DRAW
 from shapewright.operators.facts import operators_with
@@ -96,7 +96,6 @@ def _is_small_result(
 ) -> bool:
     """Return whether the result is small, by the rule or by torch's meta kernel."""
     shape = infos[0].meta.shape
-    limit = engine.limit_for(infos)
     if get_plain_name(func) not in GROWING and all(
         i.meta.shape == shape for i in infos
     ):
@@ -108,11 +107,17 @@ def _is_small_result(
             outputs = rule.metadata(*arguments[0], **arguments[1])
             flat = None if outputs is NotImplemented else flatten_outputs(outputs)
             if flat is not None:
-                return all(count_elements(m.shape) <= limit for m in flat)
+                return all(
+                    count_elements(m.shape) <= engine.limit_for(infos, DTYPES[m.dtype])
+                    for m in flat
+                )
         physical = nests.replace_devices(
             nests.swap_tensors((args, kwargs), engine.blank_of)
         )
         out = func(*physical[0], **physical[1])
     except Exception:  # let the real kernel say what is wrong
         return True
-    return all(value.numel() <= limit for value in nests.collect_tensors(out))
+    return all(
+        value.numel() <= engine.limit_for(infos, value.dtype)
+        for value in nests.collect_tensors(out)
+    )

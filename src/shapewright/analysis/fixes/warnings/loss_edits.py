@@ -403,11 +403,37 @@ def suggest_single_loss(program: Program, failure: Failure) -> Iterator[Fix]:
     if "loss" not in text.written(owner).lower() and _is_gradient_read(text):
         yield append_method(text, owner, ".sum()")  # each entry's own derivative
         return
+    for value in values[-1:]:
+        product = _multiply_before_mean(text, value)
+        if product is not None:
+            yield product
+            return
     places = [*values[-1:], owner]
     if values and _is_used_whole(text, scope, owner, values[-1].lineno):
         places.reverse()
     for place in places:
         yield append_method(text, place, ".mean()")
+
+
+def _multiply_before_mean(text: SourceText, value: ast.expr) -> Fix | None:
+    """Return `(errors * weights).mean()` for `errors * weights.mean()`, where a method
+    reduces the last factor alone.
+    """
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+        return None
+    factor: ast.expr = value.right
+    while isinstance(factor, ast.Call) and isinstance(factor.func, ast.Attribute):
+        reduced = factor.func.value
+        if factor.func.attr in ("mean", "sum") and not factor.args:
+            product = text.span(value.left).until(text.span(reduced))
+            end = text.span(reduced)
+            new = f"({text.written(value.left)} * {text.written(reduced)})"
+            rest = text.written(value.right)[len(text.written(reduced)) :]
+            if product.line != end.end_line:
+                return None
+            return Fix("fits", f"`{join_lines(new + rest)}`", (Edit(product, new),))
+        factor = reduced
+    return None
 
 
 def _is_gradient_read(text: SourceText) -> bool:

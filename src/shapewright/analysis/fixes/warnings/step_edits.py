@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.statements import (
     write_before,
 )
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_planned_batches
+from shapewright.analysis.fixes.warnings.training_edits import find_owners
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.accumulated_gradients import (
     find_early_step,
@@ -19,7 +20,12 @@ from shapewright.analysis.training_mistakes.accumulated_gradients import (
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import LOOPS, get_called_name, list_reads
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    LOOPS,
+    get_called_name,
+    list_reads,
+)
 
 
 def suggest_earlier_clipping(
@@ -410,3 +416,30 @@ def _find_later_step(
         isinstance(part, ast.Mod) for part in ast.walk(condition.test)
     )
     return steps[0] if is_inside and counts else None
+
+
+def suggest_clearing(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `optimizer.zero_grad()` before the backward pass, and `w.grad = None` for
+    the tensors that an update by hand reads the gradients of.
+    """
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    owners = find_owners(text, "step")
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    read = [
+        f"{text.written(part.value)}.grad"
+        for part in ast.walk(scope if scope is not None and not owners else node)
+        if isinstance(part, ast.Attribute)
+        and part.attr == "grad"
+        and isinstance(part.ctx, ast.Load)
+        and isinstance(part.value, ast.Name | ast.Attribute)
+        and part.lineno > getattr(node, "lineno", 0)
+    ]
+    if read and not owners and isinstance(statement, ast.stmt):
+        new = " = ".join([*dict.fromkeys(read), "None"])
+        yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
+    for owner in find_owners(text, "step"):
+        new = f"{owner}.zero_grad()"
+        if isinstance(statement, ast.stmt):
+            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))

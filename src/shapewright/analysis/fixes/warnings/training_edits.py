@@ -24,7 +24,6 @@ from shapewright.analysis.fixes.statements import (
     replace_lines,
     wrap_in_no_grad,
     write_after,
-    write_before,
 )
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_added_group
 from shapewright.analysis.program_run import Program
@@ -212,17 +211,6 @@ def suggest_inside_loop(
     rows = [f"    {row}" for row in text.lines[first - 1 : last]]
     message = f"`{join_lines(text.written(statement))}` inside the loop"
     yield Fix("fits", message, (replace_lines(text, statement, "\n".join(rows)),))
-
-
-def suggest_clearing(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest `optimizer.zero_grad()` before the backward pass."""
-    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    for owner in find_owners(text, "step"):
-        new = f"{owner}.zero_grad()"
-        if isinstance(statement, ast.stmt):
-            yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
 
 
 def find_owners(text: SourceText, method: str) -> list[str]:

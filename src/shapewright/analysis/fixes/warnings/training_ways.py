@@ -96,6 +96,7 @@ from shapewright.analysis.fixes.warnings.split_edits import (
     suggest_training_columns,
 )
 from shapewright.analysis.fixes.warnings.step_edits import (
+    suggest_clearing,
     suggest_earlier_clipping,
     suggest_later_clearing,
     suggest_loaded_states,
@@ -107,7 +108,6 @@ from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_weights_of_samples,
 )
 from shapewright.analysis.fixes.warnings.training_edits import (
-    suggest_clearing,
     suggest_count_of_batches,
     suggest_each_once,
     suggest_flag,

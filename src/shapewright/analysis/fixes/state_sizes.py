@@ -1,0 +1,143 @@
+"""A mask or a table of a module that is too small, and the argument that sizes it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.constructors import (
+    replace_argument,
+    write_changed_size,
+)
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.makers import iter_makers
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
+from shapewright.findings.codes import BROADCAST_MISMATCH, MASK_SHAPE
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_own_attribute,
+    is_starred,
+    iter_assignments,
+)
+from shapewright.record.ops import Fact
+
+DEEPEST = 3
+"""Names between a table and the parameter that counts its rows."""
+
+
+def suggest_size_of_state(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `Attention(dim, chunk_size=200)` where a mask or a table of a module
+    meets something larger, and a parameter of the module's constructor is its size.
+    """
+    unmet = failure.unmet
+    if unmet is None or unmet.code not in (BROADCAST_MISMATCH, MASK_SHAPE):
+        return
+    op = program.trace.ops[failure.op]
+    pairs = dict.fromkeys(
+        (own[-back], other[-back])
+        for at, fact in enumerate(op.inputs)
+        for own, other in [(fact.shape, op.inputs[at - 1].shape)]
+        for back in range(1, min(len(own), len(other)) + 1)
+        if 1 < own[-back] < other[-back]
+    )
+    if len(op.inputs) != 2 or len(pairs) != 1:
+        return
+    ((has, needs),) = pairs
+    for path in _list_states(program, op.inputs, has):
+        yield from _change_parameter(program, path, has, needs)
+
+
+def _list_states(
+    program: Program, facts: tuple[Fact, ...], size: int
+) -> dict[str, None]:
+    """Return the paths of the states that facts are, or are cut from, with a dim of a
+    size.
+    """
+    paths: dict[str, None] = {}
+    for fact in facts:
+        sources = [fact]
+        maker = program.producers.get(fact.tensor)
+        if maker is not None and size in fact.shape:
+            sources += maker.inputs[:1]
+            sources += [i for near in iter_makers(program, maker) for i in near.inputs]
+        for source in sources:
+            path = program.states.get(source.tensor, "")
+            if path and size in source.shape:
+                paths[path] = None
+    return paths
+
+
+def _change_parameter(
+    program: Program, path: str, has: int, needs: int
+) -> Iterator[Fix]:
+    """Yield the call that builds the owner of a state with another size of it."""
+    owner, _, attribute = path.rpartition(".")
+    built, place = program.built.get(owner), find_constructor(program, owner)
+    if built is None or place is None or is_starred(place[1]):
+        return
+    text, call = place
+    given = {
+        name: (node, value) for name, node, value in iter_arguments(program, owner)
+    }
+    for function in _iter_constructors(program, built.class_name):
+        for name, default in _list_sizes(function, attribute).items():
+            if name in given:
+                node, value = given[name]
+                if value == has:
+                    new = write_changed_size(text, node, has, needs)
+                    yield replace_argument(text, call, name, node, new)
+            elif default == has:
+                yield with_keyword(text, call, f"{name}={needs}")
+
+
+def _iter_constructors(program: Program, name: str) -> Iterator[ast.FunctionDef]:
+    """Yield the constructor of each class of a name that the program defines."""
+    for text in program.own_texts():
+        for _, definition in text.definitions(name):
+            for node in getattr(definition, "body", ()):
+                if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                    yield node
+
+
+def _list_sizes(function: ast.FunctionDef, attribute: str) -> dict[str, int | None]:
+    """Return the parameters of which an attribute is made, with their defaults."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args]
+    defaults = dict.fromkeys(name.arg for name in (*named, *arguments.kwonlyargs))
+    pairs = [
+        *zip(reversed(named), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    values = {
+        name.arg: evaluate_whole_number(node)
+        for name, node in pairs
+        if node is not None
+    }
+    assigned: dict[str, list[ast.expr]] = {}
+    for target, value in iter_assignments(function):
+        if isinstance(target, ast.Name):
+            assigned.setdefault(target.id, []).append(value)
+    waiting = [
+        value
+        for target, value in iter_assignments(function)
+        if get_own_attribute(target) == attribute
+    ]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and get_called_name(node) == "register_buffer":
+            is_named = ast.unparse(node.args[0]) == repr(attribute) if node.args else 0
+            waiting += node.args[1:2] if is_named else []
+    sizes: dict[str, int | None] = {}
+    for _ in range(DEEPEST):
+        names = {
+            node.id
+            for value in waiting
+            for node in ast.walk(value)
+            if isinstance(node, ast.Name)
+        }
+        sizes |= {name: values.get(name) for name in names if name in defaults}
+        waiting = [value for name in names for value in assigned.get(name, ())]
+    return sizes
