@@ -502,7 +502,7 @@ GRAD_OF_RESULT = _hazard("grad-of-result",
     "the `grad` of a tensor that a call returned: it is None",
     "`x.retain_grad()` before `backward()`", of_shapes=False)
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
-    "a similarity of features of which one side alone has unit length",
+    "a similarity of which one side has no unit length, or that of other rows",
     "`F.normalize` for both sides")
 INVERTED_MOMENTUM = _hazard("inverted-momentum",
     "a `momentum` of batch normalization of 0.9 or more: the last batch alone counts",

@@ -49,6 +49,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_hardest,
     suggest_own_derivatives,
     suggest_straight_through,
+    suggest_turned_lengths,
 )
 from shapewright.analysis.fixes.warnings.initial_weights import (
     suggest_random_weights,
@@ -390,7 +391,7 @@ WAYS: dict[str, Suggest] = {
     PARAMETRIZED_WRITE: suggest_assigned_weight,
     ASCENDING_RISK_SET: suggest_descending,
     GRAD_OF_RESULT: suggest_kept_gradient,
-    ONE_SIDE_NORMALIZED: suggest_unit_length,
+    ONE_SIDE_NORMALIZED: combine(suggest_turned_lengths, suggest_unit_length),
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
