@@ -589,7 +589,7 @@ ADVANTAGE_WITH_GRAPH = _hazard("advantage-with-graph",
     "a policy loss that trains the critic through the advantage",
     "`advantage.detach()`", of_shapes=False)
 TERM_WITHOUT_GRAPH = _hazard("term-without-graph",
-    "a term of a loss that follows from a comparison or a rounding and trains nothing",
+    "a term of a loss that follows from a comparison or is always 0: it trains nothing",
     "a differentiable measure: `relu(x - limit)`, a sigmoid", of_shapes=False)
 TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
     "a distillation loss that also trains the teacher; a siamese loss without `detach`",

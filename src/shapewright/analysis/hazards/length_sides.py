@@ -26,7 +26,7 @@ LIMITED = operators_with("clamps", "limits_elements") | SUMS | {"sqrt", "sqrt_",
 """Calls that keep a length away from zero, or are a root of its square."""
 TURNING = operators_with("transposes_dims") | {"t", "T", "mT", "permute"}
 REGROUPING = operators_with("regroups_dims", "copies_if_needed", "moves_dims") | {"[]"}
-DIAGONALS = frozenset({"diagonal", "diag", "trace"})
+DIAGONALS = frozenset({"diagonal", "diag"})
 STEPS = 8
 """Calls between a length and the division by it, and between a product and both."""
 
@@ -136,7 +136,7 @@ def _list_views(
         if call is None or len(call.op.inputs) != 1 or call.name not in TURNING:
             break
         before = call.op.inputs[0]
-        places = {_turn_place(call, place): place for place in range(1, fact.ndim + 1)}
+        places = {_follow_turn(call, place): place for place in range(1, fact.ndim + 1)}
         if rows not in places or features not in places:
             break
         rows, features, fact = places[rows], places[features], before
@@ -149,7 +149,7 @@ def _get_elements(fact: Fact) -> object:
     return fact.storage, fact.storage_offset, fact.shape, fact.stride
 
 
-def _turn_place(call: OperatorCall, place: int) -> int | None:
+def _follow_turn(call: OperatorCall, place: int) -> int | None:
     """Return where a dim is behind a transposition, or None if that is not known."""
     rank = call.op.inputs[0].ndim
     order = list(range(rank))
@@ -263,7 +263,7 @@ def _move_place(call: OperatorCall, place: int) -> int | None:
     dims of 1.
     """
     if call.name in TURNING:
-        return _turn_place(call, place)
+        return _follow_turn(call, place)
     before, after = call.op.inputs[0].shape, call.shape
     if [size for size in before if size > 1] != [size for size in after if size > 1]:
         return None

@@ -91,6 +91,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_two_letters,
     suggest_unreduced_loss,
 )
+from shapewright.analysis.fixes.warnings.margin_edits import suggest_other_margins
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
 from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
@@ -316,7 +317,10 @@ WAYS: dict[str, Suggest] = {
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
-        suggest_tracked_draw, suggest_added_tensor, suggest_scores_for_rounded
+        suggest_tracked_draw,
+        suggest_added_tensor,
+        suggest_scores_for_rounded,
+        suggest_other_margins,
     ),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
