@@ -19,7 +19,7 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact, Op
 
-MATRIX_PRODUCTS = operators_with("is_product") - {"mv", "dot", "vdot"}
+MATRIX_PRODUCTS = operators_with("is_product")
 LENGTHS = frozenset({"norm", "vector_norm"})
 SQUARES = frozenset({"pow", "square", "**"})
 LIMITED = operators_with("clamps", "limits_elements") | SUMS | {"sqrt", "sqrt_", "**"}
