@@ -502,7 +502,7 @@ GRAD_OF_RESULT = _hazard("grad-of-result",
     "the `grad` of a tensor that a call returned: it is None",
     "`x.retain_grad()` before `backward()`", of_shapes=False)
 ONE_SIDE_NORMALIZED = _hazard("one-side-normalized",
-    "a similarity of features of which one side alone has unit length",
+    "a similarity of which one side has no unit length, or that of other rows",
     "`F.normalize` for both sides")
 INVERTED_MOMENTUM = _hazard("inverted-momentum",
     "a `momentum` of batch normalization of 0.9 or more: the last batch alone counts",
@@ -589,7 +589,7 @@ ADVANTAGE_WITH_GRAPH = _hazard("advantage-with-graph",
     "a policy loss that trains the critic through the advantage",
     "`advantage.detach()`", of_shapes=False)
 TERM_WITHOUT_GRAPH = _hazard("term-without-graph",
-    "a term of a loss that follows from a comparison or a rounding and trains nothing",
+    "a term of a loss that follows from a comparison or is always 0: it trains nothing",
     "a differentiable measure: `relu(x - limit)`, a sigmoid", of_shapes=False)
 TEACHER_WITH_GRAPH = _hazard("teacher-with-graph",
     "a distillation loss that also trains the teacher; a siamese loss without `detach`",

@@ -169,6 +169,8 @@ MEANINGS = {
     "expects_input": "what a loss expects: logits, probabilities, log-probabilities",
     "takes_instead": "the loss that fits, by what it is given",
     "layer_of_loss": "the layer of a loss",
+    "lies_within": "has elements of no less and no more than these numbers",
+    "stays_within": "returns numbers between the lowest and highest of its input",
     "gives_values": "what an activation returns, in the words of `expects_input`",
     "gives_range": "the lowest and the highest number that an activation returns",
     "gives_logits": "a layer whose outputs are logits unless an activation follows",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.hazards.class_labels import find_classes_along_batch
+from shapewright.analysis.hazards.compared_norms import find_compared_norms
 from shapewright.analysis.hazards.context import HazardContext, describe_axis
 from shapewright.analysis.hazards.decided_dims import find_decided_dims
 from shapewright.analysis.hazards.index_dims import find_index_dims
@@ -109,6 +110,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_classes_along_batch(scene)
     yield from find_unkept_dims(scene)
     yield from find_column_statistics(scene)
+    yield from find_compared_norms(scene)
     yield from find_index_dims(scene)
     yield from find_decided_dims(scene)
     yield from find_layer_norms(scene)

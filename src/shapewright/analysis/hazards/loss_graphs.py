@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
 from shapewright.analysis.hazards.drawn_latents import find_drawn_latents
+from shapewright.analysis.hazards.idle_hinges import find_idle_hinges
 from shapewright.analysis.hazards.loss_terms import (
     PRODUCTS,
     find_ancestors,
@@ -56,6 +57,7 @@ def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from find_number_terms(scene)
     yield from find_drawn_latents(scene)
+    yield from find_idle_hinges(scene)
     seen: set[int] = set()
     spans: set[Span | None] = set()
     for loss in iter_losses(scene):

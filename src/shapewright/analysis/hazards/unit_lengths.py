@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.length_sides import LENGTHS, find_misplaced_lengths
 from shapewright.analysis.hazards.value_makers import find_value_maker
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import ONE_SIDE_NORMALIZED, looks_for
@@ -16,14 +17,16 @@ from shapewright.record.ops import Fact, Op
 
 MATRIX_PRODUCTS = operators_with("is_product")
 QUOTIENTS = operators_with("divides_elements")
-LENGTHS = frozenset({"norm", "vector_norm"})
 RANKED = values_of("ranks_along")
 """Calls that return positions, by where their dim is given."""
 
 
 @looks_for(ONE_SIDE_NORMALIZED)
 def find_one_sided_similarities(scene: HazardContext) -> Iterator[Finding]:
-    """Find products of features of one layer of which one side alone is normalized."""
+    """Find products of features of one layer of which one side alone is normalized, and
+    those that the lengths of other rows divide.
+    """
+    yield from find_misplaced_lengths(scene)
     seen: set[object] = set()
     for call in scene.calls:
         op = call.op

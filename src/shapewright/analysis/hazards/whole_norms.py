@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import LAYERS, HazardContext
+from shapewright.analysis.hazards.length_sides import LENGTHS
 from shapewright.analysis.hazards.loss_terms import JOINS, QUOTIENTS
-from shapewright.analysis.hazards.unit_lengths import LENGTHS
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall

@@ -1,7 +1,13 @@
 """Facts of linear algebra and Fourier transforms."""
 
+from math import inf
+
 FACTS = {
     "outgrows_inputs": "kron cdist",
+    "lies_within": {
+        "cdist": (0.0, inf), "pairwise_distance": (0.0, inf),
+        "cosine_similarity": (-1.0, 1.0),
+    },
     "keeps_triangle": "tril triu tril_ triu_",
     "pulls_together": "cosine_similarity",
     "pairs_operands": "cosine_similarity",

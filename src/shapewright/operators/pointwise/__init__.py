@@ -21,6 +21,10 @@ FACTS = {
         "hardsigmoid": (0.0, 1.0), "tanh": (-1.0, 1.0), "tanh_": (-1.0, 1.0),
         "softsign": (-1.0, 1.0), "logsigmoid": (-inf, 0.0),
     },
+    "lies_within": {
+        "abs": (0.0, inf), "square": (0.0, inf), "sqrt": (0.0, inf), "exp": (0.0, inf),
+        "sin": (-1.0, 1.0), "cos": (-1.0, 1.0),
+    },
     "makes_random_features": "sin cos sign sgn gt > heaviside",
     "overwrites_all": "copy_",
     "depends_on_data": "where",

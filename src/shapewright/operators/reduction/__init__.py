@@ -1,5 +1,7 @@
 """Facts of reductions, softmax and sorting."""
 
+from math import inf
+
 FACTS = {
     "takes_size_first": "topk",
     "keeps_shape": "softmax log_softmax cumsum",
@@ -9,6 +11,11 @@ FACTS = {
     "gives_values": {
         "softmax": "probabilities", "log_softmax": "log-probabilities",
     },
+    "lies_within": {
+        "softmax": (0.0, 1.0), "log_softmax": (-inf, 0.0), "norm": (0.0, inf),
+        "vector_norm": (0.0, inf),
+    },
+    "stays_within": "mean amax amin",
     "keeps_promise": "softmax log_softmax softmin",
     "stays_positive": """
         sum mean cumsum max min amax amin argmax argmin topk sort argsort median norm

@@ -16,7 +16,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Op
 
 JOINS = operators_with("concatenates")
@@ -140,6 +140,8 @@ def suggest_kept_dim(
     """
     if "leaves one value for each of" in finding.message:
         yield from _suggest_dims_of_channels(program, finding, text)
+    if "with which the result is compared" in finding.message:
+        yield from _suggest_dims_of_layer(finding, text, node)
     if "without `keepdim=True`" not in finding.message:
         return
     for place in finding.related:
@@ -174,6 +176,41 @@ def _suggest_dims_of_channels(
                 edits.append(Edit(text.span(place), f"{dims}{kept}"))
     if edits:
         shown = f"`dim={dims}, keepdim=True` for each mean and deviation"
+        yield Fix("fits", shown, tuple(edits))
+
+
+def _suggest_dims_of_layer(
+    finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the dims of a layer for the mean and the spread that a program takes of
+    one tensor.
+    """
+    words = finding.message.partition("takes it along ")[2].partition(", for each")[0]
+    dims = tuple(map(int, re.findall(r"\d+", words)))
+    function = text.around(node, ast.FunctionDef)
+    if not dims or not isinstance(node, ast.Call):
+        return
+    names = collect_names(node) - {"torch"}
+    dim = str(dims if len(dims) > 1 else dims[0])
+    edits: list[Edit] = []
+    for call in ast.walk(function) if function is not None else text.nodes:
+        name = get_called_name(call)
+        if not isinstance(call, ast.Call) or not STATISTICS.fullmatch(name):
+            continue
+        if not names & collect_names(call):  # of another tensor
+            continue
+        several = (arg for arg in call.args if isinstance(arg, ast.Tuple | ast.List))
+        place = _find_dim_argument(text, call) or next(several, None)
+        is_kept = any(word.arg == "keepdim" for word in call.keywords)
+        kept = "" if is_kept else ", keepdim=True"
+        if place is None:
+            edits += with_keyword(text, call, f"dim={dim}{kept}").edits
+        else:
+            edits.append(Edit(text.span(place), dim))
+            if kept:
+                edits += with_keyword(text, call, "keepdim=True").edits
+    if edits:
+        shown = f"`dim={dim}, keepdim=True` for the mean and the spread"
         yield Fix("fits", shown, tuple(edits))
 
 

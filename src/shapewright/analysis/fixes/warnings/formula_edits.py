@@ -17,6 +17,7 @@ from shapewright.analysis.hazards.custom_gradients import (
 )
 from shapewright.analysis.hazards.exchanged_roles import get_estimator
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.argument_names import (
     get_complement,
     list_misplaced,
@@ -353,3 +354,25 @@ def suggest_scaled_deviation(
         value = f"({value})" if isinstance(node.args[0], ast.BinOp) else value
         new = value + scale.factor
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_turned_lengths(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the transpose of the lengths of the second side of a similarity, or a
+    column for those of the first.
+    """
+    if "by the lengths of" not in finding.message or not finding.related:
+        return
+    op = program.op_at(finding.related[0].span)
+    places = find_tensor_expressions(program, op) if op is not None else []
+    for place, fact in reversed(
+        list(zip(places, op.inputs if op else (), strict=True))
+    ):
+        if place is None or not finding.related[0].message.startswith(f"`{place[1]}`"):
+            continue
+        method = ".unsqueeze(1)" if fact.ndim == 1 else ".transpose(-2, -1)"
+        where = program.node(finding.related[0].span)
+        if where is not None:
+            yield append_method(where[0], place[0], method)
+            return

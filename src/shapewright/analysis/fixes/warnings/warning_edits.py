@@ -49,6 +49,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_hardest,
     suggest_own_derivatives,
     suggest_straight_through,
+    suggest_turned_lengths,
 )
 from shapewright.analysis.fixes.warnings.initial_weights import (
     suggest_random_weights,
@@ -90,6 +91,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_two_letters,
     suggest_unreduced_loss,
 )
+from shapewright.analysis.fixes.warnings.margin_edits import suggest_other_margins
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
 from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
@@ -315,7 +317,10 @@ WAYS: dict[str, Suggest] = {
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
-        suggest_tracked_draw, suggest_added_tensor, suggest_scores_for_rounded
+        suggest_tracked_draw,
+        suggest_added_tensor,
+        suggest_scores_for_rounded,
+        suggest_other_margins,
     ),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
     DIAGONAL_ONLY: suggest_two_letters,
@@ -390,7 +395,7 @@ WAYS: dict[str, Suggest] = {
     PARAMETRIZED_WRITE: suggest_assigned_weight,
     ASCENDING_RISK_SET: suggest_descending,
     GRAD_OF_RESULT: suggest_kept_gradient,
-    ONE_SIDE_NORMALIZED: suggest_unit_length,
+    ONE_SIDE_NORMALIZED: combine(suggest_turned_lengths, suggest_unit_length),
     INVERTED_MOMENTUM: suggest_weight_of_batch,
     OPTIMISTIC_BOUND: suggest_pessimistic_bound,
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
