@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shapewright.analysis.hazards import is_ignored_here
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.training_mistakes import accuracies as accuracies
 from shapewright.analysis.training_mistakes import argument_names as argument_names
 from shapewright.analysis.training_mistakes import array_shapes as array_shapes
@@ -110,7 +110,7 @@ def find_mistakes(
             looker.of_whole_runs or (looker.misled_by_errors and not alone)
         ):
             continue
-        for finding in looker.find(scene):
+        for finding in as_far_as_known(looker.find(scene)):
             if finding.code not in ignored and not is_ignored_here(program, finding):
                 findings.setdefault(
                     (finding.code, finding.span, finding.message), finding

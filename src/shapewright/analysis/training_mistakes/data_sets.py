@@ -12,6 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.masked_items import find_masked_items
+from shapewright.analysis.training_mistakes.unread_loaders import find_unread_loaders
 from shapewright.analysis.training_mistakes.unused_parts import (
     find_unused_masks,
     find_unused_parts,
@@ -127,6 +128,7 @@ def find_unused_splits(scene: RehearsalContext) -> Iterator[Finding]:
     if not is_met:
         yield from find_unused_parts(scene)
         yield from find_unused_masks(scene)
+        yield from find_unread_loaders(scene)
 
 
 def _find_part_name(scene: RehearsalContext, place: Place | None, number: int) -> str:

@@ -115,6 +115,7 @@ from shapewright.findings.codes import (
     TUPLE_AS_TENSOR,
     UNPACKED_SIZES,
 )
+from shapewright.findings.faults import raise_in_tests
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.failed_calls import Failure
 
@@ -290,7 +291,13 @@ class NewFindings:
             is_seen = self.find_original(place) in seen
             if is_seen or follows or (alone and self.fresh):
                 continue
-            reported, options = self.explain_refused(finding, failures[0], place, mine)
+            try:
+                reported, options = self.explain_refused(
+                    finding, failures[0], place, mine
+                )
+            except Exception as fault:  # ours: the call is told without its cause
+                raise_in_tests(fault)
+                reported, options = Reported(finding, place, numbers=mine), []
             same = reported.finding.message, reported.finding.span
             if all((r.finding.message, r.finding.span) != same for r in before):
                 yield reported, options

@@ -65,6 +65,8 @@ def suggest_part(
     for training of a loss.
     """
     name = finding.message.rpartition("`")[0].rpartition("`")[2]
+    if isinstance(node, ast.Name):
+        yield Fix("fits", f"`{name}` for `{node.id}`", (Edit(text.span(node), name),))
     if not isinstance(node, ast.Call):
         return
     if name.startswith("["):

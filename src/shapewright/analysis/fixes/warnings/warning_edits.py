@@ -164,7 +164,7 @@ from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_scaled_pixels,
     suggest_whole_labels,
 )
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.state_dicts import suggest_renamed_keys
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
@@ -279,7 +279,7 @@ def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
             return []
         text_and_node = text, near[0]
     seen: dict[object, Fix] = {}
-    for fix in suggest(program, finding, *text_and_node):
+    for fix in as_far_as_known(suggest(program, finding, *text_and_node)):
         seen.setdefault(tuple((e.span, e.text) for e in fix.edits), fix)
     return list(seen.values())[:MOST]
 
