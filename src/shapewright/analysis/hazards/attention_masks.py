@@ -16,6 +16,7 @@ from shapewright.analysis.hazards.causal_masks import (
 )
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.full_masks import find_full_masks
+from shapewright.analysis.hazards.hidden_choices import find_hidden_choices
 from shapewright.analysis.hazards.ignored_masks import find_ignored_masks
 from shapewright.analysis.hazards.inverted_padding import find_inverted_padding
 from shapewright.analysis.hazards.masked_rows import find_masked_rows
@@ -48,6 +49,7 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_full_masks(scene)
     yield from find_hidden_queries(scene)
     yield from find_inverted_padding(scene)
+    yield from find_hidden_choices(scene)
     yield from find_masked_rows(scene)
     for call in scene.calls:
         if call.op.span is None:

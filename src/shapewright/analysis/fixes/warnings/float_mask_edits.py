@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.hidden_choices import find_written_mask
 from shapewright.analysis.older_programs import cut_argument
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -130,3 +131,17 @@ def suggest_plain_mask(
         if word.arg == "is_causal" and isinstance(node, ast.Call):
             edit = cut_argument(text, node, word)
             yield Fix("fits", "without `is_causal=True`", (edit,))
+
+
+def suggest_opposite_mask(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `~legal` for a mask that is true for what may be chosen."""
+    is_told = "hides what is true" in finding.message and isinstance(node, ast.Call)
+    mask = find_written_mask(text, node) if isinstance(node, ast.Call) else None
+    op = program.op_at(finding.span)
+    if not is_told or mask is None or op is None or len(op.inputs) < 2:
+        return
+    written = text.written(mask)
+    new = f"~{written}" if op.inputs[1].dtype == "bool" else f"{written} == 0"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(mask), new),))

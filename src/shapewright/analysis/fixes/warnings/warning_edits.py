@@ -39,6 +39,7 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
 )
 from shapewright.analysis.fixes.warnings.float_mask_edits import (
     suggest_mask_of_truths,
+    suggest_opposite_mask,
     suggest_plain_mask,
 )
 from shapewright.analysis.fixes.warnings.formula_edits import (
@@ -303,6 +304,7 @@ WAYS: dict[str, Suggest] = {
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: combine(
         suggest_plain_mask,
+        suggest_opposite_mask,
         suggest_mask_changes,
         suggest_mask_of_tokens,
         suggest_mask_of_columns,
