@@ -57,8 +57,13 @@ WRONG = {
 RIGHT = {
     "a large number": "weights = scores.masked_fill(pad, -1e9).softmax(-1)",
     "a number large enough": "weights = scores.masked_fill(pad, -50.0).softmax(-1)",
-    "weights are filled": "weights = scores.softmax(-1).masked_fill(pad, 0.0)",
-    "weights are multiplied": "weights = scores.softmax(-1) * (~pad).float()",
+    "weights are divided again":
+        "weights = scores.softmax(-1).masked_fill(pad, 0.0); "
+        "weights = weights / weights.sum(-1, keepdim=True)",
+    "hidden before as well":
+        "weights = scores.masked_fill(pad, -1e9).softmax(-1).masked_fill(pad, 0.0)",
+    "a mask that is drawn":
+        "weights = scores.softmax(-1) * (torch.rand(16, 1, 7) > 0.1).float()",
     "what is no number":
         "weights = scores.masked_fill(scores.isnan(), 0.0).softmax(-1)",
     "hidden afterwards":
@@ -96,6 +101,20 @@ def test_the_fill_is_named(tmp_path: Path) -> None:
     )
     assert finding.fixes[0].checked
     assert "-1e9" in finding.fixes[0].message or "-inf" in finding.fixes[0].message
+
+
+OF_KEYS = {
+    "filled": "weights = scores.softmax(-1).masked_fill(pad, 0.0)",
+    "multiplied": "weights = scores.softmax(-1) * (~pad).float()",
+}
+
+
+@pytest.mark.parametrize("name", OF_KEYS)
+def test_padding_that_is_hidden_behind_a_softmax(name: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(weights=OF_KEYS[name]))
+    (finding,) = [each for each in report.findings if each.code == "weak-mask"]
+    assert "the hidden keys are still in the sum" in finding.message
+    assert "masked_fill" in finding.fixes[0].message
 
 
 CAUSAL = (

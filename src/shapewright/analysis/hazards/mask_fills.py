@@ -115,22 +115,55 @@ def _find_late_masks(scene: HazardContext) -> Iterator[Finding]:
         offsets = find_true_offsets(scene, mask)
         if call.name in MULTIPLICATIONS and offsets is not None:
             offsets = offsets.invert()
-        if offsets is None or offsets.side != "future" or offsets.last != 1:
+        is_causal = offsets is not None and (offsets.side, offsets.last) == (
+            "future",
+            1,
+        )
+        is_of_keys = offsets is None and _is_of_keys(scene, weights, mask)
+        if not is_causal and not is_of_keys:
             continue
         softmax = _find_softmax_before(scene, weights)
         if softmax is None or not _is_only_multiplied(scene, call):
             continue
-        yield _report_late_mask(scene, call, softmax)
+        yield _report_late_mask(scene, call, softmax, is_of_keys)
+
+
+def _is_of_keys(scene: HazardContext, weights: Fact, mask: Fact) -> bool:
+    """Return whether a mask is compared of numbers of each sample, and is the same for
+    all queries: what it hides is no part of a sample.
+    """
+    shape = mask.shape
+    is_same = len(shape) == weights.ndim > 2 and {*shape[1:-1]} == {1}
+    if not is_same or shape[-1] != weights.shape[-1] or mask.requires_grad:
+        return False
+    of_keys = [
+        maker.name
+        for maker in find_ancestors(scene, mask, 6).values()
+        if maker.shape[-1:] == shape[-1:]
+    ]
+    return bool(COMPARISONS.intersection(of_keys)) and not DRAWN.intersection(of_keys)
+
+
+COMPARISONS = frozenset({"<", "lt", ">=", "ge", "!=", "ne", "==", "eq", ">", "gt"})
+DRAWN = operators_with("is_random")
 
 
 def _report_late_mask(
-    scene: HazardContext, call: OperatorCall, softmax: OperatorCall
+    scene: HazardContext,
+    call: OperatorCall,
+    softmax: OperatorCall,
+    is_of_keys: bool = False,
 ) -> Finding:
     message = (
         f"the causal mask sets weights to 0 that `{softmax.name}` has divided"
         " already: later keys are still in the sum, so the weights do not sum to"
         " one, and each output depends on later places"
     )
+    if is_of_keys:
+        message = (
+            f"the mask sets weights to 0 that `{softmax.name}` has divided already:"
+            " the hidden keys are still in the sum, so the weights do not sum to one"
+        )
     where = "the softmax counts them here"
     return scene.finding(WEAK_MASK, call.op, message, (softmax.op, where))
 
