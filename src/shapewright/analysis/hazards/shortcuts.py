@@ -1,5 +1,5 @@
 """Find shortcuts that an activation in place has written before they are added:
-`out = self.relu(x)` with `inplace=True`, and `out + x`.
+`out = self.relu(x)` with `inplace=True`, and `out + x`; and those that nothing adds.
 
 Where the text adds the name that the activation gave, that is what is meant.
 """
@@ -7,13 +7,14 @@ Where the text adds the name that the activation gave, that is what is meant.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import SUMS
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
-from shapewright.findings.codes import SAME_TENSOR_KEPT
+from shapewright.findings.codes import RESULT_DROPPED, SAME_TENSOR_KEPT
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import FUNCTIONS, iter_assignments
@@ -133,3 +134,79 @@ def _is_older_name(
         return True
     last = before[-1] if before else None
     return isinstance(last, ast.Name) and last.id == argument
+
+
+SHORTCUT = re.compile(r"(residual|identity|shortcut|skip)(_?x|_?input|_?connection)?$")
+"""Names of what goes past a block."""
+RESIDUAL = re.compile(r"Res|Residual|BasicBlock|Bottleneck")
+"""Names of classes that have a shortcut."""
+
+
+def find_unread_shortcuts(scene: HazardContext) -> Iterator[Finding]:
+    """Find `residual = x` that nothing reads, where a block adds nothing, or a tensor
+    to itself.
+    """
+    for text in scene.program.own_texts():
+        for name, function in text.functions("forward"):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            kept = _find_unread(function)
+            if kept is None or not _has_run(scene, text, function):
+                continue
+            target, sums = kept.targets[0], list(_iter_sums(function))
+            written = text.written(target)
+            doubled = [node for node in sums if _is_doubled(text, node)]
+            if len(doubled) == 1 == len(sums):
+                place: ast.expr | ast.stmt = doubled[0]
+            elif not sums and RESIDUAL.search(name):
+                place = kept
+            else:
+                continue
+            what = "it adds a tensor to itself" if doubled else "it adds nothing"
+            yield Finding(
+                RESULT_DROPPED,
+                "warning",
+                f"`{written}` keeps what goes past the block, and nothing reads it:"
+                f" {what}",
+                text.span(place),
+            )
+
+
+def _find_unread(function: ast.FunctionDef) -> ast.Assign | None:
+    """Return the statement that keeps a shortcut which its function never reads."""
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    for node in function.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        name = target.id if isinstance(target, ast.Name) else ""
+        is_unread = bool(SHORTCUT.match(name)) and name not in read
+        if is_unread and isinstance(node, ast.Assign):
+            return node
+    return None
+
+
+def _iter_sums(function: ast.FunctionDef) -> Iterator[ast.BinOp | ast.AugAssign]:
+    """Yield the sums of a function, without those of numbers."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.BinOp | ast.AugAssign):
+            continue
+        if isinstance(node.op, ast.Add):
+            yield node
+
+
+def _is_doubled(text: SourceText, node: ast.BinOp | ast.AugAssign) -> bool:
+    """Return whether a tensor is added to itself: `x + x`, `x += x`."""
+    left = node.left if isinstance(node, ast.BinOp) else node.target
+    right = node.right if isinstance(node, ast.BinOp) else node.value
+    return isinstance(left, ast.Name) and text.written(left) == text.written(right)
+
+
+def _has_run(scene: HazardContext, text: SourceText, function: ast.FunctionDef) -> bool:
+    """Return whether the run has made a call in a function."""
+    last = function.end_lineno or function.lineno
+    return any(
+        op.span is not None
+        and op.span.file == text.file
+        and function.lineno <= op.span.line <= last
+        for op in scene.program.trace.ops
+    )

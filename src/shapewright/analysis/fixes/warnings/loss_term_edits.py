@@ -357,6 +357,9 @@ def suggest_assigned_result(
         new = f"return {text.written(node.value)}"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
         return
+    if "keeps what goes past the block" in finding.message:
+        yield from _suggest_added_shortcut(text, node, finding.message.split("`")[1])
+        return
     if "is computed twice" in finding.message:
         yield from _suggest_other_result(text, node, finding.message)
         return
@@ -381,3 +384,23 @@ def suggest_assigned_result(
         return
     new = f"{text.written(value)} = {text.written(node)}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _suggest_added_shortcut(
+    text: SourceText, node: ast.AST, name: str
+) -> Iterator[Fix]:
+    """Suggest `x + residual` for `x + x`, or in what a block returns."""
+    if isinstance(node, ast.BinOp):
+        new = f"{text.written(node.left)} + {name}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node.right), name),))
+        return
+    if isinstance(node, ast.AugAssign):
+        new = f"{text.written(node.target)} += {name}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node.value), name),))
+        return
+    function = text.around(node, ast.FunctionDef)
+    for statement in function.body[-1:] if function is not None else ():
+        value = statement.value if isinstance(statement, ast.Return) else None
+        if value is not None:
+            new = f"{text.written(value)} + {name}"
+            yield Fix("fits", f"`return {new}`", (Edit(text.span(value), new),))
