@@ -11,6 +11,7 @@ from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.batch_statistics import find_batch_statistics
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.decided_dims import find_loss_of_other_dim
 from shapewright.analysis.hazards.loss_terms import QUOTIENTS
 from shapewright.analysis.hazards.penalty_norms import NORMS
 from shapewright.analysis.hazards.summed_batches import find_summed_batches
@@ -232,7 +233,7 @@ def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) ->
     if not others or any(scene.has_batch(dim) for dim in others):
         return False  # all samples have one score, or each is compared with each
     if not any(_is_of_features(axis) for dim in others for axis in dim):
-        return False
+        return find_loss_of_other_dim(scene, call) is not None
     return not _is_used_along(scene, call)
 
 
