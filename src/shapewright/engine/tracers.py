@@ -2,7 +2,8 @@
 
 They must trace torch's own behaviour on tensors with data: our stand-ins would become
 part of the graph. So they run without our mode and patches, on a copy of the model
-whose parameters are allocated for the time of the trace.
+whose parameters are allocated for the time of the trace. A model that is traced on an
+example runs once on it in our mode as well, so that its calls are recorded.
 """
 
 from __future__ import annotations
@@ -99,9 +100,25 @@ def _wrap_tracer(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(*args, **kwargs)
         if original.__module__.startswith("torch.export"):
             import_compiler()
+        if engine.recording:
+            _run_example(original, *args, **kwargs)
         return _trace_for_real(engine, original, args, kwargs)
 
     return trace
+
+
+def _run_example(
+    original: Callable[..., Any], func: Any = None, *args: Any, **kwargs: Any
+) -> None:
+    """Run a model once on the example that `torch.jit.trace` is given: what it calls
+    is recorded here, and not where the traced one is called.
+    """
+    inputs = args[0] if args else kwargs.get("example_inputs")
+    if original.__name__ != "trace" or not isinstance(func, nn.Module):
+        return
+    if isinstance(func, torch.jit.ScriptModule) or inputs is None:
+        return
+    func(*inputs) if type(inputs) in (tuple, list) else func(inputs)
 
 
 def _wrap_proxy_tracer(original: Callable[..., Any]) -> Callable[..., Any]:

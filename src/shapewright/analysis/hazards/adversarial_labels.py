@@ -29,15 +29,17 @@ MOST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class Verdict:
     """A loss of what a discriminator says, with the label that it should give.
 
-    `is_real` says that no model made what it read, `is_fixed` that this was cut off
-    from the model that made it.
+    `read` is what it read as its argument number `place`; `is_real` says that no model
+    made this, `is_fixed` that it was cut off from the model that made it.
     """
 
     call: OperatorCall
     judge: str
+    place: int
+    read: Fact
     label: float
     is_real: bool
     is_fixed: bool
@@ -46,9 +48,9 @@ class _Verdict:
 @looks_for(ADVERSARIAL_LABELS)
 def find_adversarial_labels(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of a discriminator and of its generator with the wrong label."""
-    by_judge: dict[str, dict[object, _Verdict]] = {}
-    for verdict in _iter_verdicts(scene):
-        places = by_judge.setdefault(verdict.judge, {})
+    by_judge: dict[tuple[str, int], dict[object, Verdict]] = {}
+    for verdict in iter_verdicts(scene):
+        places = by_judge.setdefault((verdict.judge, verdict.place), {})
         places.setdefault(verdict.call.op.span, verdict)
     for places in by_judge.values():
         verdicts = list(places.values())
@@ -68,7 +70,7 @@ def find_adversarial_labels(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _report_one_answer(
-    scene: HazardContext, real: _Verdict, generated: _Verdict
+    scene: HazardContext, real: Verdict, generated: Verdict
 ) -> Finding:
     name = scene.words(generated.call.op)[1]
     message = (
@@ -80,7 +82,7 @@ def _report_one_answer(
 
 
 def _report_found_out(
-    scene: HazardContext, real: _Verdict, generated: list[_Verdict]
+    scene: HazardContext, real: Verdict, generated: list[Verdict]
 ) -> Finding:
     first, last = generated[0], generated[-1]
     name = scene.words(last.call.op)[1]
@@ -98,26 +100,39 @@ def _report_found_out(
     )
 
 
-def _iter_verdicts(scene: HazardContext) -> Iterator[_Verdict]:
+def iter_verdicts(scene: HazardContext) -> Iterator[Verdict]:
     """Yield the losses between what a module says and a label of one number."""
     for call in scene.calls:
         if call.name not in LOSSES or len(call.op.inputs) < 2 or call.op.span is None:
             continue
         label = _find_number(scene, call.op.inputs[1], call.op.index)
         judge = _find_judge(scene, call.op.inputs[0]) if label is not None else None
-        read = [f for f in collect_leaves(judge.inputs) if f.shape] if judge else []
-        if label is None or judge is None or len(read) != 1:
+        if label is None or judge is None:
             continue
-        makers = find_ancestors(scene, read[0], MOST).values()
-        modules = {maker.op.module.partition(".")[0] for maker in makers}
-        root = judge.path.partition(".")[0]
-        is_real = not modules - {"", root}
-        if root in modules:
-            continue
-        is_fixed = not read[0].requires_grad or any(
-            maker.name in DETACHING for maker in makers
-        )
-        yield _Verdict(call, root, label, is_real, is_fixed)
+        for place, leaf in enumerate(collect_leaves(judge.inputs)):
+            if isinstance(leaf, Fact) and leaf.shape:
+                yield from _iter_readings(scene, call, judge, label, place, leaf)
+
+
+def _iter_readings(
+    scene: HazardContext,
+    call: OperatorCall,
+    judge: ModuleCall,
+    label: float,
+    place: int,
+    read: Fact,
+) -> Iterator[Verdict]:
+    """Yield the verdict on one argument of a discriminator, unless it made that."""
+    makers = find_ancestors(scene, read, MOST).values()
+    modules = {maker.op.module.partition(".")[0] for maker in makers}
+    root = judge.path.partition(".")[0]
+    if root in modules:
+        return
+    is_fixed = not read.requires_grad or any(
+        maker.name in DETACHING for maker in makers
+    )
+    is_real = not modules - {""}
+    yield Verdict(call, root, place, read, label, is_real, is_fixed)
 
 
 def _find_judge(scene: HazardContext, verdict: Fact) -> ModuleCall | None:

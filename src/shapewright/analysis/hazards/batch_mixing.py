@@ -11,7 +11,11 @@ from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.batch_statistics import find_batch_statistics
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import QUOTIENTS
+from shapewright.analysis.hazards.decided_dims import (
+    SOFTMAXES,
+    find_loss_of_other_dim,
+)
+from shapewright.analysis.hazards.loss_terms import PRODUCTS, QUOTIENTS
 from shapewright.analysis.hazards.penalty_norms import NORMS
 from shapewright.analysis.hazards.summed_batches import find_summed_batches
 from shapewright.analysis.hazards.whole_norms import find_whole_norms
@@ -217,8 +221,10 @@ def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) ->
     shows.
     """
     dims = call.dims[0]
-    if len(dims) < 2 or not scene.is_batch(dims[at]) or get_length(dims[at]) < 2:
+    if len(dims) < 2 or not scene.is_batch(dims[at]):
         return False
+    if get_length(dims[at]) < 2 and not (call.name in SOFTMAXES and scene.sure):
+        return False  # a layer says that this is the batch, of one sample here
     if call.op.inputs[0].tensor in scene.program.states:
         return False
     for op in iter_first_makers(scene.program, call.op.inputs[0], STEPS):
@@ -232,8 +238,22 @@ def _has_competing_samples(scene: HazardContext, call: OperatorCall, at: int) ->
     if not others or any(scene.has_batch(dim) for dim in others):
         return False  # all samples have one score, or each is compared with each
     if not any(_is_of_features(axis) for dim in others for axis in dim):
-        return False
-    return not _is_used_along(scene, call)
+        return find_loss_of_other_dim(scene, call) is not None
+    return not _is_used_along(scene, call) and not _is_one_of_two(scene, call)
+
+
+def _is_one_of_two(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a softmax is multiplied by one along another dim: regions compete
+    for a class, and classes for a region.
+    """
+    at = _find_normalised_dim(call)
+    out = call.op.outputs[0].tensor
+    for user in scene.users.get(out, ()):
+        others = [fact for fact in user.op.inputs if fact.tensor != out]
+        for maker in map(scene.maker, others if user.name in PRODUCTS else ()):
+            if maker is not None and maker.name in SOFTMAXES:
+                return _find_normalised_dim(maker) != at
+    return False
 
 
 def _is_of_features(axis: Axis) -> bool:
@@ -271,9 +291,14 @@ def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Fin
     batch = scene.batch
     assert batch is not None
     shape = format_shape(call.op.inputs[0])
+    samples = get_length(call.dims[0][at])
+    effect = f"its {samples} samples share what each should have"
+    if samples == 1:
+        number = 0 if call.name.startswith("log") else 1
+        effect = f"of one sample, every result is {number}"
     message = (
         f"{scene.operation(call.op)} of {shape} runs along dim {at}, the batch:"
-        f" its {get_length(call.dims[0][at])} samples share what each should have"
+        f" {effect}"
     )
     softmax = call.name in NORMALISERS and call.name != "normalize"
     chosen = softmax and call.given(1, "dim") is None

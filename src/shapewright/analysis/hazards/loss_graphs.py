@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import ALL_LOSSES, HazardContext
+from shapewright.analysis.hazards.detached_samples import find_detached_samples
 from shapewright.analysis.hazards.drawn_latents import find_drawn_latents
 from shapewright.analysis.hazards.idle_hinges import find_idle_hinges
 from shapewright.analysis.hazards.loss_terms import (
@@ -57,6 +58,7 @@ def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from find_number_terms(scene)
     yield from find_drawn_latents(scene)
+    yield from find_detached_samples(scene)
     yield from find_idle_hinges(scene)
     seen: set[int] = set()
     spans: set[Span | None] = set()

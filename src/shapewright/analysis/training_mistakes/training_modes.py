@@ -37,12 +37,19 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_last_line,
 )
+from shapewright.record.ops import Fact, collect_leaves
+from shapewright.record.report import Observation
 
 LOSSES = operators_with("is_loss")
 WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 COMPARISONS = frozenset({"eq", "equal", "accuracy_score"})
 SEVERAL_DRAWS = re.compile(r"mc[ _-]?dropout|monte|uncertain|(^|_)mc(_|$)", re.I)
 """What tells of dropout that is left on to draw several predictions."""
+RENEWED = re.compile(r"adapt(?!ive)|\btta\b|calibrat|(batch|bn|norm).?stat", re.I)
+"""What tells of statistics of batch norm that are taken anew."""
+GENERATOR = re.compile(r"generator|gan(_|$)|(^|_|net)g(_|$)|pix2pix", re.I)
+"""Names of networks that may make an image by the statistics of that image."""
+LOADED_HERE = "its weights are loaded here"
 SAMPLING = operators_with("measures_spread") | {"train", "backward", "update_bn"}
 """Calls of a function that wants several draws, or that trains."""
 
@@ -80,8 +87,63 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
             f"`{met.name}` is loaded and used in training mode: "
             f"{describe_mode(scene, met.name)}",
             scene.span(met.place),
-            (scene.span(met.other, "load_state_dict"), "its weights are loaded here"),
+            (scene.span(met.other, "load_state_dict"), LOADED_HERE),
         )
+    yield from _find_loaded_models(scene)
+
+
+def _find_loaded_models(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find models that are loaded and predict in training mode, with gradients that
+    nothing uses, or because `train()` was called on them.
+    """
+    texts = [text.text for text in scene.program.own_texts()]
+    if any(map(SEVERAL_DRAWS.search, texts)):
+        return
+    for met in scene.observations("loaded-with-graph"):
+        if any(op.name.rpartition(".")[2] == "grad" for op in scene.program.trace.ops):
+            continue  # a training by hand
+        if _is_used_in_training_mode(scene, met):
+            yield build_finding(
+                EVALUATED_IN_TRAINING_MODE,
+                f"`{met.name}` is loaded and used in training mode: "
+                f"{describe_mode(scene, met.name)}",
+                scene.span(met.place),
+                (scene.span(met.other, "load_state_dict"), LOADED_HERE),
+            )
+    for met in scene.observations("told-to-train"):
+        is_meant = GENERATOR.search(met.name) or any(map(RENEWED.search, texts))
+        if not is_meant and _is_used_in_training_mode(scene, met):
+            yield build_finding(
+                EVALUATED_IN_TRAINING_MODE,
+                f"`{met.name}` is loaded, put into training mode and trained by nothing"
+                f" that runs: {describe_mode(scene, met.name)}",
+                scene.span(met.place),
+                (scene.span(met.other, "train"), "it is put into training mode here"),
+            )
+
+
+def _is_used_in_training_mode(scene: RehearsalContext, met: Observation) -> bool:
+    """Return whether a call at a line has a layer in training mode, and something reads
+    what it returns: statistics of batch norm may be taken anew.
+    """
+    ops = scene.program.trace.ops
+    for call in scene.program.trace.calls:
+        if call.class_name != met.name or call.span is None:
+            continue
+        if call.span.file != met.place[0] or not any(
+            is_in_training_mode(scene, op) for op in ops[slice(*call.ops)]
+        ):
+            continue
+        outputs = {
+            leaf.tensor
+            for leaf in collect_leaves(call.output)
+            if isinstance(leaf, Fact)
+        }
+        if any(
+            fact.tensor in outputs for op in ops[call.ops[1] :] for fact in op.inputs
+        ):
+            return True
+    return False
 
 
 def _find_measured_calls(scene: RehearsalContext) -> Iterator[Finding]:

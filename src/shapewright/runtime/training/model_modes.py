@@ -7,7 +7,7 @@ outputs are followed until then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +131,9 @@ class Modes:
         self.loaded: dict[int, Place] = {}  # modules with weights of a file
         self.chosen: set[int] = set()  # modules that `train()` or `eval()` was told to
         self.used_as_loaded: dict[int, tuple[Place, Place, str]] = {}
+        self.steps_before: dict[int, int] = {}  # the load of a module
+        self.told_to_train: dict[int, Place] = {}  # where `train()` was called last
+        self.used_as_told: dict[int, tuple[Place, Place, str]] = {}
         self.call = 0
         self.evaluations = _Evaluations(run.engine)
 
@@ -188,21 +191,26 @@ class Modes:
     def _look_at_loaded(self, call: Any, root: nn.Module) -> None:
         """Note a call without gradients of a model that is as it was loaded."""
         loaded = self.loaded.get(id(root))
-        if loaded is None or id(root) in self.chosen or call.key in self.used_as_loaded:
-            return
         line = get_site_line(call.site[0]) if call.site else None
-        if line is None or torch.is_grad_enabled() or not _has_modal_layer(root):
+        if loaded is None or line is None or torch.is_grad_enabled():
             return
-        self.used_as_loaded[call.key] = line, loaded, call.name
+        if id(root) not in self.chosen and _has_modal_layer(root):
+            self.used_as_loaded.setdefault(call.key, (line, loaded, call.name))
+        told = self.told_to_train.get(id(root))
+        if told is not None and _has_norms_alone(root):
+            self.used_as_told.setdefault(call.key, (line, told, call.name))
 
     def note_load(self, module: nn.Module) -> None:
         """Note that a module got weights that no model of the run holds."""
         self.loaded.setdefault(id(module), self.run.here())
+        self.steps_before.setdefault(id(module), self.run.count_steps())
 
     def mode(self, module: Any, training: bool) -> None:
         """Note a call of `train()` or `eval()`."""
         self.chosen.add(id(module))
-        if not training:
+        if training:
+            self.told_to_train[id(module)] = self.run.here()
+        else:
             self.ended[id(module)] = self.run.here()
 
     def evaluated(self, called: int, event: int) -> None:
@@ -228,11 +236,33 @@ class Modes:
             else:
                 self.meet("evaluated-in-training", line, None, call.name)
 
-    def look_at_loaded(self) -> None:
-        """Report models that are loaded, never trained, and used in training mode."""
+    def look_at_loaded(self, learning: Collection[int]) -> None:
+        """Report models that are loaded, never trained, and used in training mode;
+        `learning` are the parameters that had a gradient or that an optimizer stepped.
+        """
         for key, (line, loaded, name) in self.used_as_loaded.items():
             if key not in self.trained:
                 self.meet("loaded-in-training", line, loaded, name)
+        for key, (line, told, name) in self.used_as_told.items():
+            if key not in self.ended and self._is_only_used(key, learning):
+                self.meet("told-to-train", line, told, name)
+        for evaluation in self.evaluations.left():
+            key = evaluation.model
+            if key not in self.chosen and self._is_only_used(key, learning):
+                self.meet(
+                    "loaded-with-graph", evaluation.place, self.loaded[key],
+                    evaluation.name,
+                )  # fmt: skip
+
+    def _is_only_used(self, key: int, learning: Collection[int]) -> bool:
+        """Return whether a model was loaded, and since then nothing was trained."""
+        root = self.run.calls.alive.get(key)
+        if root is None or key not in self.loaded or key in self.trained:
+            return False
+        if self.steps_before[key] != self.run.count_steps():
+            return False
+        with torch._C.DisableTorchFunction():
+            return not any(id(part) in learning for part in root.parameters())
 
     def iter_unreached(self) -> Iterator[_Evaluated]:
         """Yield evaluations in training mode of models that are trained elsewhere."""
@@ -247,6 +277,19 @@ def _has_modal_layer(root: nn.Module) -> bool:
         if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:
             return True
     return False
+
+
+def _has_norms_alone(root: nn.Module) -> bool:
+    """Return whether batch norm in training mode, beside running statistics, is all
+    that makes a model behave differently: dropout may be left on to draw several
+    predictions.
+    """
+    modal = [part for part in root.modules() if isinstance(part, ACTS_OTHERWISE)]
+    has_dropout = any(getattr(part, "p", 0.0) > 0 for part in modal)
+    return not has_dropout and any(
+        part.training and getattr(part, "running_mean", None) is not None
+        for part in modal
+    )
 
 
 def _has_frozen_modes(root: nn.Module) -> bool:

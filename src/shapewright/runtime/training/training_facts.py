@@ -310,7 +310,7 @@ class Facts:
         self.statistics.look_at_frozen()
         stepped = {key for watched in self.watched for key in watched.held}
         self.statistics.look_at_copies({*stepped, *self.had})
-        self.modes.look_at_loaded()
+        self.modes.look_at_loaded({*stepped, *self.had})
         self.modes.look_at_steps()
         for evaluation in self.modes.iter_unreached():
             self.meet("evaluated-in-training", evaluation.place, None, evaluation.name)

@@ -56,6 +56,8 @@ def suggest_scores_for_rounded(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest the scores for a loss of rounded ones."""
+    if "without a graph, for the label" in finding.message:
+        return  # a discriminator is between
     ops = program.trace.ops
     maker_op = next((op for op in ops if op.span == finding.span), None)
     read = {fact.tensor for fact in maker_op.outputs} if maker_op is not None else set()

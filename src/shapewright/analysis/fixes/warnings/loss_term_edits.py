@@ -16,7 +16,7 @@ from shapewright.analysis.hazards.dropped_results import (
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
@@ -195,6 +195,39 @@ def suggest_tracked_draw(
         is_part = isinstance(text.parent(node), ast.BinOp | ast.Attribute)
         edit = Edit(text.span(node), f"({new})" if is_part else new)
         yield Fix("fits", f"`{join_lines(new)}`", (edit,))
+
+
+def suggest_tracked_samples(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `fake` for `fake.detach()` in the loss that is to train a generator:
+    where a discriminator reads it, if `detached = fake.detach()` has its own name.
+    """
+    if "without a graph, for the label" not in finding.message:
+        return
+    source = node.value if isinstance(node, ast.Attribute) else None
+    source = get_receiver(node) if isinstance(node, ast.Call) else source
+    if source is None or not isinstance(node, ast.expr):
+        return
+    new = text.written(source)
+    assigned = text.parent(node)
+    if not isinstance(assigned, ast.Assign):
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        return
+    name = text.written(assigned.targets[0])
+    last = finding.related[0].span.line if finding.related else 0
+    reads = [
+        part
+        for part in text.nodes
+        if isinstance(part, ast.Name | ast.Attribute)
+        and isinstance(part.ctx, ast.Load)
+        and text.written(part) == name
+        and assigned.lineno < part.lineno <= last
+    ]
+    if reads and isinstance(source, ast.Name | ast.Attribute):
+        read = max(reads, key=lambda part: (part.lineno, part.col_offset))
+        message = f"`{join_lines(new)}` for `{name}` in this loss"
+        yield Fix("fits", message, (Edit(text.span(read), new),))
 
 
 def suggest_two_letters(

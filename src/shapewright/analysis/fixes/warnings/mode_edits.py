@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     find_block,
+    wrap_in_no_grad,
     write_after,
     write_before,
 )
@@ -33,15 +34,14 @@ def suggest_mode(
     """Suggest `model.eval()` or `model.train()` before the loop that needs it."""
     method = "eval" if finding.code == EVALUATED_IN_TRAINING_MODE else "train"
     called = node if isinstance(node, ast.Call) else None
-    for loaded in finding.related if "is loaded and used" in finding.message else ():
-        text_and_call = program.call_at(loaded.span)
-        owner = get_receiver(text_and_call[1]) if text_and_call is not None else None
-        if text_and_call is not None and owner is not None:
-            where, load = text_and_call
-            new = f"{where.written(owner)}.eval()"
-            edit = write_after(where, where.statement_of(load), new)
-            yield Fix("fits", f"`{new}`", (edit,))
+    if "is loaded and used" in finding.message:
+        fixes = list(_suggest_loaded_mode(program, finding, text, node))
+        yield from fixes
+        if fixes:
             return
+    if "put into training mode" in finding.message:
+        yield from _suggest_other_mode(program, finding)
+        return
     if "trained by nothing" in finding.message:
         yield from _suggest_evaluation(program, finding.message.split("`")[1])
         return
@@ -135,6 +135,41 @@ def _suggest_evaluation(program: Program, name: str) -> Iterator[Fix]:
         text, statement, _ = places[0]
         edit = write_after(text, statement, f"{name}.eval()")
         yield Fix("fits", f"`{name}.eval()`", (edit,))
+
+
+def _suggest_loaded_mode(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `model.eval()` behind the statement that loads a model, also with
+    `torch.no_grad()` around the loop that uses it.
+    """
+    loop = text.around(node, ast.For)
+    around = wrap_in_no_grad(text, loop) if isinstance(loop, ast.For) else None
+    for loaded in finding.related:
+        text_and_call = program.call_at(loaded.span)
+        owner = get_receiver(text_and_call[1]) if text_and_call is not None else None
+        if text_and_call is None or owner is None:
+            continue
+        where, load = text_and_call
+        new = f"{where.written(owner)}.eval()"
+        edit = write_after(where, where.statement_of(load), new)
+        yield Fix("fits", f"`{new}`", (edit,))
+        if around is not None:
+            shown = f"`{new}`, `with torch.no_grad():` around the loop"
+            yield Fix("fits", shown, (edit, around))
+        return
+
+
+def _suggest_other_mode(program: Program, finding: Finding) -> Iterator[Fix]:
+    """Suggest `model.eval()` for the `model.train()` of a model that only predicts."""
+    for related in finding.related:
+        place = program.call_at(related.span)
+        owner = get_receiver(place[1]) if place is not None else None
+        if place is not None and owner is not None:
+            text, call = place
+            new = f"{text.written(owner)}.eval()"
+            edit = Edit(text.span(call), new)
+            yield Fix("fits", f"`{join_lines(new)}`", (edit,))
 
 
 def _suggest_one_mode(text: SourceText, node: ast.AST) -> Iterator[Fix]:

@@ -88,6 +88,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_subtracted_entropy,
     suggest_sum,
     suggest_tracked_draw,
+    suggest_tracked_samples,
     suggest_truths,
     suggest_two_letters,
     suggest_unreduced_loss,
@@ -320,6 +321,7 @@ WAYS: dict[str, Suggest] = {
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
         suggest_tracked_draw,
+        suggest_tracked_samples,
         suggest_added_tensor,
         suggest_scores_for_rounded,
         suggest_other_margins,
