@@ -36,6 +36,8 @@ from shapewright.program.source_text import SourceText  # noqa: E402
 from shapewright.program.spans import Span, apply_edits  # noqa: E402
 
 LIMIT = 60
+TRIES = 12
+"""How many programs are tried for one in which a change is a mistake."""
 LEFT_OUT = {
     "contiguous", "detach", "expand", "flatten", "float", "long", "mean", "permute",
     "reshape", "squeeze", "sum", "t", "transpose", "unsqueeze", "view",
@@ -356,7 +358,7 @@ def main() -> None:
     for kind in sorted(pool):
         draw.shuffle(pool[kind])
         count = 0
-        for folder, mistake in pool[kind]:
+        for folder, mistake in pool[kind][: TRIES * options.each]:
             outcome = run(folder, mistake[2]) if count < options.each else None
             if outcome is None or bool(outcome["error"]) is options.silent:
                 continue
