@@ -196,9 +196,9 @@ class Modes:
             return
         if id(root) not in self.chosen and _has_modal_layer(root):
             self.used_as_loaded.setdefault(call.key, (line, loaded, call.name))
-        told = self.told_to_train.get(id(root))
-        if told is not None and _has_norms_alone(root):
-            self.used_as_told.setdefault(call.key, (line, told, call.name))
+        begun = self.told_to_train.get(id(root))
+        if begun is not None and _has_norms_alone(root):
+            self.used_as_told.setdefault(call.key, (line, begun, call.name))
 
     def note_load(self, module: nn.Module) -> None:
         """Note that a module got weights that no model of the run holds."""
@@ -243,9 +243,9 @@ class Modes:
         for key, (line, loaded, name) in self.used_as_loaded.items():
             if key not in self.trained:
                 self.meet("loaded-in-training", line, loaded, name)
-        for key, (line, told, name) in self.used_as_told.items():
+        for key, (line, begun, name) in self.used_as_told.items():
             if key not in self.ended and self._is_only_used(key, learning):
-                self.meet("told-to-train", line, told, name)
+                self.meet("told-to-train", line, begun, name)
         for evaluation in self.evaluations.left():
             key = evaluation.model
             if key not in self.chosen and self._is_only_used(key, learning):
