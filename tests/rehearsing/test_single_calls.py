@@ -120,11 +120,11 @@ CASES = {
     ),
     "a loss without labels": (
         f"{HF}out = model(batch['x'], output_hidden_states=True)\nloss = out.loss / 2",
-        "",
+        "`model(batch['x'], output_hidden_states=True, labels=batch[\"labels\"])`",
     ),
     "labels that were taken out": (
         f"{HF}labels = batch.pop('labels')\nout = model(**batch)\nout.loss.backward()",
-        '`batch["labels"]`',
+        "`model(**batch, labels=labels)`",
     ),
     "hidden states": (
         f"{HF}out = model(x=batch['x'])\nlast = out.hidden_states[-1]",
