@@ -11,6 +11,7 @@ from shapewright.analysis.hazards.flattened_channels import (
     find_flattened_channels,
     find_unfolded_patches,
 )
+from shapewright.analysis.hazards.rearranged_axes import find_rearranged_axes
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, RegroupedDims
 from shapewright.analysis.provenance.axis_flow import get_length
@@ -52,6 +53,8 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
                 yield finding
     yield from find_flattened_channels(scene)
     yield from find_unfolded_patches(scene)
+    if not mixed:
+        yield from find_rearranged_axes(scene)
 
 
 def _find_mixing(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding | None:

@@ -145,6 +145,11 @@ def suggest_transpose(
     owner, span = text.owner_span(node.func), text.span(node)
     tail = Span(span.file, *_get_end(owner), *_get_end(span))
     rank = len(op.inputs[0].shape)
+    if "lays the pieces of each" in finding.message:
+        order = finding.message.rpartition("permute(")[2].partition(")")[0]
+        new = f".permute({order}).reshape({text.at(tail).partition('(')[2]}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(tail, new),))
+        return
     if "of unfolded patches" in finding.message:
         new = f".permute(0, 2, 3, 1, 4, 5).reshape({text.at(tail).partition('(')[2]}"
         shown = join_lines(text.at(owner) + new)
