@@ -106,6 +106,9 @@ from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_unscaling,
     suggest_weights_of_samples,
 )
+from shapewright.analysis.fixes.warnings.sub_batch_edits import (
+    suggest_share_of_batch,
+)
 from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_clearing,
     suggest_count_of_batches,
@@ -244,7 +247,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ),
     GRAPH_KEPT: suggest_value,
     MEAN_OVER_SAMPLES: suggest_count_of_batches,
-    UNDIVIDED_LOSS: suggest_divided_loss,
+    UNDIVIDED_LOSS: combine(suggest_divided_loss, suggest_share_of_batch),
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
