@@ -95,6 +95,9 @@ from shapewright.analysis.fixes.warnings.split_edits import (
     suggest_training_categories,
     suggest_training_columns,
 )
+from shapewright.analysis.fixes.warnings.statistic_edits import (
+    suggest_saved_statistics,
+)
 from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_earlier_clipping,
     suggest_later_clearing,
@@ -228,7 +231,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
     DEVIATION_SHIFTED: suggest_scaled_deviation,
     FITTED_ANEW: combine(
-        suggest_training_categories, suggest_fitted_scaler, suggest_training_columns
+        suggest_training_categories,
+        suggest_fitted_scaler,
+        suggest_training_columns,
+        suggest_saved_statistics,
     ),
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(
