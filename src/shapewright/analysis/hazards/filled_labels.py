@@ -59,7 +59,7 @@ def find_filled_labels(scene: HazardContext) -> Iterator[Finding]:
         first = _find_first_class(text, classes)
         if first is None or BACKGROUND.search(first) or RENUMBERED.search(text.text):
             continue
-        for call in iter_label_fills(text):
+        for call in _iter_label_fills(text):
             related = () if place is None else (Related(place, "the loss"),)
             yield Finding(
                 PADDED_TARGETS,
@@ -89,7 +89,7 @@ def _iter_ignoring_losses(
             yield ignored, shape[1], call.op.span
 
 
-def iter_label_fills(text: SourceText) -> Iterator[ast.Call]:
+def _iter_label_fills(text: SourceText) -> Iterator[ast.Call]:
     """Yield the calls that fill the border of a label map with 0, beside a call that
     changes the picture alike.
     """

@@ -22,7 +22,10 @@ from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Fact, Op
 
 DIFFERENCES = operators_with("subtracts")
-KEEPING = operators_with("keeps_elements", "moves_dims") | {"to", "expand", "detach"}
+KEEPING = operators_with("keeps_elements", "moves_dims", "leaves_graph") | {
+    "to",
+    "expand",
+}
 READING = operators_with("reads_by_index")
 COORDINATES = re.compile(
     r"(^|_)(coords?|coordinates?|xyz|xy|pos|positions?|locs?|locations?|points?)\d*$",

@@ -29,7 +29,7 @@ from shapewright.record.report import Moment
 CUTTING = operators_with("splits") - {"unbind"}
 LOSSES = operators_with("is_loss")
 SUMS = {"+", "add", "__add__", "__radd__"}
-QUOTIENTS = {"/", "div", "true_divide"}
+QUOTIENTS = operators_with("divides_elements")
 BOUNDED = re.compile(r"accelerat|fabric|clip_grad|\.grad\b")
 """What counts batches by itself, bounds a step, or may divide the gradients."""
 SEPARATE = re.compile(r"task|domain|view|crop|episode|support|branch|head", re.I)

@@ -177,12 +177,12 @@ def _is_given_nothing(
     """
     if call.args or any(word.arg for word in call.keywords):
         return False
-    given = scene.rehearsal.arguments
+    options = scene.rehearsal.arguments
     for word in call.keywords:
         values = list_values(text, word.value)
         empty = [v for v in values if isinstance(v, ast.Dict) and not v.keys]
         others = [value for value in values if value not in empty]
-        if not empty or not all(find_missing_option(text, v, given) for v in others):
+        if not empty or not all(find_missing_option(text, v, options) for v in others):
             return False
     return True
 
@@ -197,7 +197,7 @@ def list_values(text: SourceText, name: ast.expr) -> list[ast.expr]:
 
 
 def find_missing_option(
-    text: SourceText, value: ast.expr, given: Sequence[str]
+    text: SourceText, value: ast.expr, arguments: Sequence[str]
 ) -> ast.Call | None:
     """Return the `add_argument` of the option under which alone a value is assigned, if
     a run with these arguments has it off, or None.
@@ -207,7 +207,7 @@ def find_missing_option(
         return None
     option = f"--{choice.test.attr}"
     is_inside = any(value in ast.walk(part) for part in choice.body)
-    if not is_inside or any(word.split("=")[0] == option for word in given):
+    if not is_inside or any(word.split("=")[0] == option for word in arguments):
         return None
     for node in text.nodes:
         if not isinstance(node, ast.Call) or get_called_name(node) != "add_argument":

@@ -25,7 +25,7 @@ def suggest_saved_statistics(
     if "is given no statistics" not in finding.message or saved is None:
         return
     rehearsal = program.rehearsal
-    given = rehearsal.arguments if rehearsal is not None else ()
+    options = rehearsal.arguments if rehearsal is not None else ()
     block = saved[0].around(saved[1], ast.With) or saved[1]
     files = [
         part.value.lstrip("/")
@@ -36,7 +36,7 @@ def suggest_saved_statistics(
     ]
     for word in node.keywords if isinstance(node, ast.Call) and files else ():
         for value in list_values(text, word.value):
-            option = find_missing_option(text, value, given)
+            option = find_missing_option(text, value, options)
             if option is None:
                 continue
             new = f'default="{files[0]}"'
