@@ -186,7 +186,7 @@ from torch.utils.data import DataLoader, TensorDataset
 loader = DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), 8)
 net = nn.Linear(4, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-k = 4
+k, limit, settings = 4, 1.0, {"clip": True}
 for epoch in range(2):
     for i, (x, y) in enumerate(loader):
         loss = nn.functional.mse_loss(net(x), y) / k
@@ -220,6 +220,20 @@ PARTS = {
             optimizer.step()
             optimizer.zero_grad()
             print(norm)""",
+    "a limit that may be left out": """
+        loss.backward()
+        if limit is not None:
+            norm = clip_grad_norm_(net.parameters(), limit)
+        if (i + 1) % k == 0 or i + 1 == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "a setting": """
+        loss.backward()
+        if settings["clip"] and limit > 0:
+            clip_grad_value_(net.parameters(), limit)
+        if i % k == k - 1:
+            optimizer.step()
+            optimizer.zero_grad()""",
 }
 WHOLE = {
     "under the condition": """
@@ -252,6 +266,37 @@ WHOLE = {
         loss.backward()
         clip_grad_norm_(net.parameters(), 1.0)
         if (i + 1) % 1 == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "both conditions": """
+        loss.backward()
+        if limit is not None and (i + 1) % k == 0:
+            clip_grad_norm_(net.parameters(), limit)
+        if (i + 1) % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "a condition of the turn": """
+        loss.backward()
+        is_last = (i + 1) % k == 0
+        if is_last:
+            clip_grad_norm_(net.parameters(), limit)
+        if (i + 1) % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "a setting that is off": """
+        loss.backward()
+        if limit > 2.0:
+            clip_grad_norm_(net.parameters(), limit)
+        if (i + 1) % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()""",
+    "one of two ways": """
+        loss.backward()
+        if limit is None:
+            print("no limit")
+        else:
+            norm = clip_grad_norm_(net.parameters(), float("inf"))
+        if (i + 1) % k == 0:
             optimizer.step()
             optimizer.zero_grad()""",
 }

@@ -18,6 +18,9 @@ from shapewright.analysis.hazards.context import (
     LOSSES,
     HazardContext,
 )
+from shapewright.analysis.hazards.relative_coordinates import (
+    find_relative_columns,
+)
 from shapewright.analysis.hazards.sample_coefficients import (
     find_masked_columns,
     find_scaled_columns,
@@ -214,6 +217,7 @@ def _find_maker(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
 def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Find pointwise calls that pair the samples of a tensor with those of another."""
     yield from find_scaled_columns(scene)
+    yield from find_relative_columns(scene)
     seen: set[Span | None] = set()
     for call in scene.calls:
         loss = call.name in LOSSES

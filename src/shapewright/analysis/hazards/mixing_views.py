@@ -12,6 +12,12 @@ from shapewright.analysis.hazards.flattened_channels import (
     find_unfolded_patches,
 )
 from shapewright.analysis.hazards.rearranged_axes import find_rearranged_axes
+from shapewright.analysis.hazards.written_sizes import (
+    find_axis_of_maker,
+    find_input_dim,
+    find_named_axis,
+    list_written_sizes,
+)
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, RegroupedDims
 from shapewright.analysis.provenance.axis_flow import get_length
@@ -22,8 +28,7 @@ from shapewright.findings.codes import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, get_receiver
-from shapewright.program.syntax_nodes import iter_own_nodes
+from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Fact, Op
 
 JOINS = operators_with("concatenates")
@@ -60,7 +65,9 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
 def _find_mixing(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding | None:
     """Return the finding on a reshape that puts an axis elsewhere, or None."""
     moved = None if _is_skewed(scene, op, block) else _find_moved_axis(block)
-    moved = moved or _find_named_axis(scene, op, block)
+    moved = moved or find_named_axis(scene, op, block)
+    if moved is None and not _is_skewed(scene, op, block):
+        moved = find_axis_of_maker(scene, op, block)
     joined = moved is not None and block.axes[0].kind == "parts"
     cat = _find_joining_cat(scene, op.inputs[0], block) if joined else None
     if moved is not None and cat is not None and scene.is_batch((moved,)):
@@ -136,67 +143,6 @@ def _is_of_images(block: RegroupedDims) -> bool:
 COLOURS = (3, 4)
 SMALLEST_SIDE = 8
 """Pixels of a side of an image, at least."""
-
-
-def _find_named_axis(scene: HazardContext, op: Op, block: RegroupedDims) -> Axis | None:
-    """Return an axis that a reshape of few elements moves by the name of its size, as
-    by `n, c, h, w = x.shape; x.view(-1, c)`, or None.
-
-    The size of few classes may be another number of the program, its name may not.
-    """
-    where = scene.program.call_at(op.span)
-    receiver = get_receiver(where[1]) if where is not None else None
-    if where is None or receiver is None:
-        return None
-    text, call = where
-    sizes: list[ast.expr] = list(call.args)
-    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
-        sizes = sizes[0].elts
-    if sizes and isinstance(sizes[-1], ast.Starred):
-        sizes = sizes[:-1]  # `*x.shape[3:]`: the rest stays as it was
-    elif len(sizes) != len(op.outputs[0].shape):
-        return None
-    kept = {id(axis) for dim in block.dims for axis in dim if len(dim) == 1}
-    read = _collect_read_sizes(text, call, text.written(receiver))
-    for at, dim in zip(range(*block.after), block.dims, strict=True):
-        for axis in block.axes:
-            old = _find_input_dim(scene, op, axis)
-            is_same = axis.size == get_length(dim) > 1 and id(axis) not in kept
-            if is_same and at < len(sizes) and read.get(ast.unparse(sizes[at])) == old:
-                return axis
-    return None
-
-
-def _collect_read_sizes(
-    text: SourceText, call: ast.Call, tensor: str
-) -> dict[str, int]:
-    """Return the names of a function that hold sizes of a tensor, with their dims."""
-    function = text.around(call, ast.FunctionDef)
-    dims: dict[str, int] = {}
-    nodes = iter_own_nodes(text.tree) if function is None else ast.walk(function)
-    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
-    for node in sorted(assigned, key=lambda node: node.lineno):
-        if node.lineno >= call.lineno:
-            break
-        if tensor in {ast.unparse(target) for target in node.targets}:
-            dims.clear()  # another tensor from here on
-        value = node.value
-        if isinstance(value, ast.Subscript) and _is_front(value.slice):
-            value = value.value  # `b, t = x.shape[:2]`
-        if ast.unparse(value) not in (f"{tensor}.shape", f"{tensor}.size()"):
-            continue
-        for target in node.targets:
-            names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
-            if any(isinstance(name, ast.Starred) for name in names):
-                continue
-            dims.update({ast.unparse(name): at for at, name in enumerate(names)})
-    return dims
-
-
-def _is_front(place: ast.expr) -> bool:
-    """Return whether an index is a slice of the first sizes, `[:3]`."""
-    is_slice = isinstance(place, ast.Slice) and place.step is None
-    return is_slice and isinstance(place, ast.Slice) and place.lower is None
 
 
 def _is_swapped(block: RegroupedDims) -> bool:
@@ -300,9 +246,7 @@ def _is_written_as_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> bo
     if where is None:
         return False
     text, call = where
-    sizes = call.args
-    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
-        sizes = sizes[0].elts
+    sizes = list_written_sizes(call)
     if len(sizes) != len(op.outputs[0].shape):
         return False
     cut = _find_definition(text, sizes[block.after[0]])
@@ -404,7 +348,7 @@ def _report_move(
     scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis
 ) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
-    old = _find_input_dim(scene, op, axis)
+    old = find_input_dim(scene, op, axis)
     sizes = [get_length(dim) for dim in block.dims]
     size = axis.size if axis.size in sizes else before.shape[old]  # rows of a grid
     new = block.after[0] + sizes.index(size)
@@ -457,14 +401,6 @@ def _report_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
         message,
         (op, "adjacent rows are merged into one row here"),
     )
-
-
-def _find_input_dim(scene: HazardContext, op: Op, axis: Axis) -> int:
-    """Return the dim of the input that holds an axis."""
-    for at, dim in enumerate(scene.flow.of(op.inputs[0])):
-        if any(part is axis for part in dim):
-            return at
-    return 0
 
 
 def _report_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.hazards.averaged_maps import find_averaged_maps
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.filled_labels import find_filled_labels
 from shapewright.analysis.hazards.ignored_indices import find_unread_ignore_index
 from shapewright.analysis.hazards.loss_targets import is_write_of_ignored
 from shapewright.analysis.hazards.padded_labels import find_padded_labels
@@ -139,6 +140,7 @@ def find_padded_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find losses that take the padding of their targets for a class."""
     yield from find_unread_ignore_index(scene)
     yield from find_padded_labels(scene)
+    yield from find_filled_labels(scene)
     followed, seen = _Followed(), set[object]()
     for call in scene.calls:
         op = call.op

@@ -81,6 +81,8 @@ def _find_clipped_parts(scene: RehearsalContext) -> Iterator[Finding]:
             step = _find_counted_step(text, clip)
             if backward is None or step is None or "inf" in text.written(node):
                 continue
+            if not _is_run(scene, text, node):
+                continue
             passes = _count_events(scene.rehearsal.story, text, backward, "backward")
             steps = _count_events(scene.rehearsal.story, text, step, "step")
             if passes <= steps or _is_cleared_each_time(text, clip, step):
@@ -95,9 +97,19 @@ def _find_clipped_parts(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
+def _is_run(scene: RehearsalContext, text: SourceText, clip: ast.Call) -> bool:
+    """Return whether a run came to a clipping."""
+    lines = range(clip.lineno, get_last_line(clip) + 1)
+    return any(
+        op.span is not None and op.span.file == text.file and op.span.line in lines
+        for op in scene.program.trace.ops
+    )
+
+
 def _find_pass_before(text: SourceText, clip: ast.stmt) -> ast.stmt | None:
     """Return the backward pass that stands above a clipping in its block, with nothing
-    but numbers between them.
+    but numbers between them; or above the condition of the clipping, if each turn
+    decides it alike, as `if max_norm > 0:`.
     """
     block = find_block(text, clip)
     for other in reversed(block[: block.index(clip)] if clip in block else []):
@@ -111,7 +123,28 @@ def _find_pass_before(text: SourceText, clip: ast.stmt) -> ast.stmt | None:
             return other
         if get_called_name(other.value) in ("step", "unscale_", "zero_grad"):
             return None
+    choice = text.parent(clip)
+    if isinstance(choice, ast.If) and _is_alike_each_turn(text, choice):
+        return _find_pass_before(text, choice)
     return None
+
+
+def _is_alike_each_turn(text: SourceText, choice: ast.If) -> bool:
+    """Return whether a condition without another branch reads only names and attributes
+    that no turn of the loop around it writes, and calls nothing.
+    """
+    loop = text.around(choice, *LOOPS)
+    if loop is None or choice.orelse:
+        return False
+    if any(isinstance(part, ast.Call) for part in ast.walk(choice.test)):
+        return False
+    written = {
+        ast.unparse(part)
+        for part in ast.walk(loop)
+        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)
+        and isinstance(part.ctx, ast.Store | ast.Del)
+    }
+    return not any(ast.unparse(part) in written for part in ast.walk(choice.test))
 
 
 def _find_counted_step(text: SourceText, clip: ast.stmt) -> ast.stmt | None:

@@ -14,6 +14,9 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.own_categories import find_own_categories
+from shapewright.analysis.training_mistakes.unused_statistics import (
+    find_unused_statistics,
+)
 from shapewright.findings.codes import FITTED_ANEW, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
@@ -62,6 +65,7 @@ def find_refitted_scalers(scene: RehearsalContext) -> Iterator[Finding]:
         yield from _find_refitting_functions(text)
         yield from _find_own_columns(text)
         yield from find_own_categories(text)
+        yield from find_unused_statistics(scene, text)
 
 
 def _is_behind_training(text: SourceText, earlier: ast.Call, call: ast.Call) -> bool:

@@ -17,6 +17,9 @@ from shapewright.analysis.training_mistakes.context import (
     StoryLoop,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.sub_batch_losses import (
+    find_sub_batch_losses,
+)
 from shapewright.findings.codes import UNDIVIDED_LOSS, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.counted_steps import OTHER_STEPS
@@ -39,6 +42,7 @@ def find_undivided_losses(scene: RehearsalContext) -> Iterator[Finding]:
         if finding is not None:
             yield finding
             return
+    yield from find_sub_batch_losses(scene)
 
 
 def _find_in_loop(loop: StoryLoop) -> Finding | None:

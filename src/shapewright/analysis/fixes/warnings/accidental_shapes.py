@@ -17,6 +17,10 @@ from shapewright.analysis.fixes.head_views import (
 )
 from shapewright.analysis.fixes.operands import TIGHT, append_method
 from shapewright.analysis.fixes.order_edits import find_view_back
+from shapewright.analysis.hazards.relative_coordinates import (
+    find_source,
+    is_of_coordinates,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import (
     find_tensor_expressions,
@@ -26,7 +30,7 @@ from shapewright.analysis.training_mistakes.array_shapes import find_pairs, get_
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Op
 
 
@@ -115,6 +119,26 @@ def suggest_squeezed_dim(
 def _get_end(span: Span) -> tuple[int, int]:
     """Return the line and column at which a span ends."""
     return span.end_line, span.end_column
+
+
+def suggest_coordinates(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `coordinates[index]` where a column of other data is read by it."""
+    read = program.op_at(finding.related[0].span) if finding.related else None
+    source = find_source(program, read)
+    if "is read where the coordinates" not in finding.message or source is None:
+        return
+    assert read is not None
+    function, rows = source[0].around(source[1], *FUNCTIONS), read.inputs[0].shape[:-1]
+    for op in program.trace.ops:
+        place = find_source(program, op) if op.inputs else None
+        if place is None or place[0].around(place[1], *FUNCTIONS) is not function:
+            continue
+        if op.inputs[0].shape[:-1] == rows and is_of_coordinates(place[1]):
+            new = ast.unparse(place[1])
+            yield Fix("fits", f"`{new}`", (Edit(source[0].span(source[1]), new),))
+            return
 
 
 def suggest_transpose(

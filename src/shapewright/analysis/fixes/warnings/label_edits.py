@@ -10,6 +10,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.warnings.padding_edits import (
     find_filling_name,
+    suggest_ignored_border,
     suggest_ignored_lists,
 )
 from shapewright.analysis.makers import iter_first_makers
@@ -87,6 +88,10 @@ def suggest_ignored_padding(
     """
     if "the labels are the tokens with" in finding.message:
         yield from _suggest_masked_labels(program, text, node)
+        return
+    if "the border of the labels is filled" in finding.message:
+        ignored = finding.message.partition("ignores ")[2].partition(":")[0]
+        yield from suggest_ignored_border(text, node, ignored)
         return
     padding = program.call_at(finding.related[0].span) if finding.related else None
     value = finding.message.partition("padded with ")[2].partition(",")[0]

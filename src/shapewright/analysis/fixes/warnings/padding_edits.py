@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.hazards.filled_labels import get_fill
 from shapewright.analysis.hazards.padded_lists import (
     find_filling_calls,
     find_fillings,
@@ -28,6 +29,7 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_last_name,
+    get_own_attribute,
     is_starred,
     list_parameters,
 )
@@ -402,3 +404,33 @@ def _list_operands(node: ast.AST) -> list[ast.expr]:
         return []
     owner = get_receiver(node)
     return node.args if len(node.args) == 2 or owner is None else [owner, *node.args]
+
+
+def suggest_ignored_border(
+    text: SourceText, node: ast.AST, ignored: str
+) -> Iterator[Fix]:
+    """Suggest to fill the border of labels with the number that the loss ignores: in
+    the call, or where the object is built that keeps the number.
+    """
+    fill = get_fill(node) if isinstance(node, ast.Call) else None
+    if fill is None and isinstance(node, ast.Call):
+        owner = ast.unparse(get_receiver(node) or node.func)
+        is_of_pictures = owner in ("ImageOps", "TF") or "torchvision" in text.text
+        word = "fill" if is_of_pictures else "value"
+        word = "constant_values" if owner in ("np", "numpy") else word
+        yield with_keyword(text, node, f"{word}={ignored}")
+    elif isinstance(fill, ast.Constant):
+        yield Fix("fits", f"`{ignored}`", (Edit(text.span(fill), ignored),))
+    elif fill is not None:
+        name = get_last_name(fill)
+        around = ast.ClassDef if get_own_attribute(fill) else ast.FunctionDef
+        called = getattr(text.around(node, around), "name", "")
+        for call in text.nodes:
+            if get_called_name(call) != called or not isinstance(call, ast.Call):
+                continue
+            words = {word.arg: word.value for word in call.keywords}
+            if name in words:
+                edit = Edit(text.span(words[name]), ignored)
+                yield Fix("fits", f"`{name}={ignored}`", (edit,))
+            else:
+                yield with_keyword(text, call, f"{name}={ignored}")

@@ -53,6 +53,27 @@ def suggest_earlier_clipping(
             new = text.written(clip)
             edits = write_before(text, step, new), cut_lines(text, clip)
             yield Fix("fits", f"`{join_lines(new)}` before the step", edits)
+        elif is_part:
+            yield from _suggest_both_conditions(text, above, text.parent(step))
+
+
+def _suggest_both_conditions(
+    text: SourceText, clipping: ast.AST | None, stepping: ast.AST | None
+) -> Iterator[Fix]:
+    """Suggest the condition of a step as a part of that of a clipping above it."""
+    if not isinstance(clipping, ast.If) or not isinstance(stepping, ast.If):
+        return
+    if stepping in find_block(text, clipping):
+        tests = [
+            f"({text.written(test)})"
+            if isinstance(test, ast.IfExp | ast.Lambda | ast.NamedExpr)
+            or (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or))
+            else text.written(test)
+            for test in (clipping.test, stepping.test)
+        ]
+        new = " and ".join(tests)
+        edit = Edit(text.span(clipping.test), new)
+        yield Fix("fits", f"`if {join_lines(new)}:` before the step", (edit,))
 
 
 def _is_read_between(

@@ -95,6 +95,9 @@ from shapewright.analysis.fixes.warnings.split_edits import (
     suggest_training_categories,
     suggest_training_columns,
 )
+from shapewright.analysis.fixes.warnings.statistic_edits import (
+    suggest_saved_statistics,
+)
 from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_clearing,
     suggest_earlier_clipping,
@@ -106,6 +109,9 @@ from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_parentheses,
     suggest_unscaling,
     suggest_weights_of_samples,
+)
+from shapewright.analysis.fixes.warnings.sub_batch_edits import (
+    suggest_share_of_batch,
 )
 from shapewright.analysis.fixes.warnings.training_edits import (
     suggest_count_of_batches,
@@ -225,7 +231,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     STATE_OF_OTHER_SAMPLES: suggest_no_state,
     DEVIATION_SHIFTED: suggest_scaled_deviation,
     FITTED_ANEW: combine(
-        suggest_training_categories, suggest_fitted_scaler, suggest_training_columns
+        suggest_training_categories,
+        suggest_fitted_scaler,
+        suggest_training_columns,
+        suggest_saved_statistics,
     ),
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(
@@ -244,7 +253,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ),
     GRAPH_KEPT: suggest_value,
     MEAN_OVER_SAMPLES: suggest_count_of_batches,
-    UNDIVIDED_LOSS: suggest_divided_loss,
+    UNDIVIDED_LOSS: combine(suggest_divided_loss, suggest_share_of_batch),
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),

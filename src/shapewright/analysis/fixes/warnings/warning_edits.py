@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.mask_edits import suggest_mask_changes
 from shapewright.analysis.fixes.position_edits import suggest_batch_first
 from shapewright.analysis.fixes.single_scores import suggest_binary_loss_of_one
 from shapewright.analysis.fixes.warnings.accidental_shapes import (
+    suggest_coordinates,
     suggest_equal_ranks,
     suggest_equal_shapes,
     suggest_squeezed_dim,
@@ -289,7 +290,10 @@ def suggest_edits(program: Program, finding: Finding) -> list[Fix]:
 WAYS: dict[str, Suggest] = {
     **TRAINING_WAYS,
     OUTER_BROADCAST: combine(
-        suggest_rows_for_samples, suggest_last_of_broadcast, suggest_equal_ranks
+        suggest_coordinates,
+        suggest_rows_for_samples,
+        suggest_last_of_broadcast,
+        suggest_equal_ranks,
     ),
     STATE_DROPPED: suggest_carried_state,
     WEIGHTS_NOT_TIED: suggest_tied_weight,
