@@ -167,6 +167,34 @@ torch.save({"model": trained.state_dict()}, path)
 net = build_wide()
 net.load_state_dict(torch.load(path)["model"])
 """
+ONE_IMAGE = """\
+def build():
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
+
+
+with torch.no_grad():
+    build()(torch.rand(2, 3, 16, 16))
+    image = torch.rand(3, 16, 16)
+    print(build().eval()(image).shape)
+"""
+FIRST_SAMPLE = """\
+net, images, labels = nn.Linear(6, 4), torch.randn(32, 6), torch.randint(4, (32,))
+scores = net(images)[0]
+F.cross_entropy(scores, labels).backward()
+"""
+WIDTHS = """\
+class Net(nn.Module):
+    def __init__(self, dim=6):
+        super().__init__()
+        self.up = nn.Linear(3, dim * 4)
+        self.down = nn.Linear(dim * 8, 5)
+
+    def forward(self, x):
+        return self.down(self.up(x))
+
+
+Net()(torch.randn(2, 3)).sum().backward()
+"""
 CASES = {
     "a mask without a dim of heads, written in place": (
         HEADS, "`(~mask).unsqueeze(1)`"
@@ -178,6 +206,9 @@ CASES = {
     "a mean of the weights alone": (WEIGHTED, "`(errors.pow(2) * weights).mean()`"),
     "frames along the other dim": (FRAMES, "`torch.from_numpy(self.clips[i]).T`"),
     "a state dict of another model": (BACKBONES, "`build_narrow()`"),
+    "one image for a batch norm": (ONE_IMAGE, "`image.unsqueeze(0)`"),
+    "the first sample of all": (FIRST_SAMPLE, "`net(images)` without `[0]`"),
+    "a multiple of another width": (WIDTHS, "`nn.Linear(dim * 4, 5)`"),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from shapewright.findings.codes import (
     INNER_DIM_MISMATCH,
     NOT_FLATTENED,
     ONE_VALUE_PER_CHANNEL,
+    WRONG_RANK,
 )
 from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with, values_of
@@ -105,7 +106,7 @@ def describe_unbatched(program: Program, failure: Failure) -> Related | None:
     took its channels for the samples.
     """
     unmet = failure.unmet
-    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
+    if unmet is None or unmet.code not in OF_ONE_IMAGE:
         return None
     for op in program.trace.ops[: failure.op]:
         rank = UNBATCHED.get(op.name.rpartition(".")[2])
@@ -120,9 +121,11 @@ def describe_unbatched(program: Program, failure: Failure) -> Related | None:
             words = (
                 f"`{call.path or call.class_name}` is given one sample"
                 f" {format_shape(op.inputs[0])} without a dim for the batch: a"
-                " convolution takes it, and what flattens from dim 1 takes its channels"
-                " for samples"
+                " convolution takes it, and "
             )
+            of_norm = "a norm of batches does not"
+            of_flatten = "what flattens from dim 1 takes its channels for samples"
+            words += of_norm if unmet.code == WRONG_RANK else of_flatten
             return Related(call.span, words)
     return None
 
@@ -349,7 +352,7 @@ def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
     channels a flatten took for the batch.
     """
     unmet = failure.unmet
-    if unmet is None or unmet.code not in (INNER_DIM_MISMATCH, NOT_FLATTENED):
+    if unmet is None or unmet.code not in OF_ONE_IMAGE:
         return
     for op in program.trace.ops[: failure.op]:
         rank = UNBATCHED.get(op.name.rpartition(".")[2])
@@ -371,6 +374,10 @@ def add_batch(program: Program, failure: Failure) -> Iterator[Fix]:
         return
 
 
+OF_ONE_IMAGE = frozenset({INNER_DIM_MISMATCH, NOT_FLATTENED, WRONG_RANK})
+"""Codes of what refuses an image without a batch, behind a convolution that takes it:
+a linear layer, a batch norm.
+"""
 UNBATCHED = {name: dims + 1 for name, dims in values_of("spatial_dims").items()}
 """The number of dims of an input without a batch, by the name of a convolution."""
 

@@ -326,9 +326,15 @@ def write_changed_size(text: SourceText, node: ast.expr, old: int, new: int) -> 
             return f"{text.written(node.left)} + {more + new - old}"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and new > 0:
         for kept, factor in ((node.left, node.right), (node.right, node.left)):
-            is_whole = old % new == 0 and evaluate_whole_number(factor) == old // new
-            if is_whole and isinstance(kept, ast.Name | ast.Attribute):
+            number = evaluate_whole_number(factor)
+            is_named = isinstance(kept, ast.Name | ast.Attribute)
+            width, rest = divmod(old, number) if number and number > 1 else (0, 0)
+            if not is_named or width < 2 or rest or new % width:
+                continue
+            if new == width:
                 return text.written(kept)  # `width` for `width * 12`
+            sides = [text.written(kept), str(new // width)]  # `dim * 8` for `dim * 4`
+            return " * ".join(sides if kept is node.left else sides[::-1])
     is_product = isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS)
     if is_product and old > 1 and new % old == 0:
         return f"{written} * {new // old}"

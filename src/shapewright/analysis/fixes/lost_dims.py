@@ -11,7 +11,7 @@ from math import prod
 
 from shapewright.analysis.fixes.numbers_and_names import replace_number
 from shapewright.analysis.makers import iter_makers
-from shapewright.analysis.program_run import Program
+from shapewright.analysis.program_run import Program, format_shape
 from shapewright.findings.codes import (
     BATCH_DIM_MISMATCH,
     BROADCAST_MISMATCH,
@@ -21,13 +21,13 @@ from shapewright.findings.codes import (
     MASK_SHAPE,
     TARGET_SHAPE,
 )
-from shapewright.findings.finding import Edit, Fix
+from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
-from shapewright.program.source_text import join_lines
+from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
 
 REDUCING = operators_with("reduces_dims", "returns_indices")
 OF_TWO_SIZES = frozenset({
@@ -116,9 +116,34 @@ def _list_sizes(failure: Failure, op: Op) -> list[tuple[int, int]]:
 
 def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `net(x)` for `net(x)[0]`, which takes a batch of one off an output that
-    meets a tensor with its batch.
+    meets a tensor with its batch, or the first sample of as many as that has.
+    """
+    for text, node, _ in _iter_first_samples(program, failure):
+        span, end = text.span(node), text.span(node.value).end
+        cut = replace(end, end_line=span.end_line, end_column=span.end_column)
+        shown = join_lines(text.written(node.value))
+        yield Fix("fits", f"`{shown}` without `[0]`", (Edit(cut, ""),))
+
+
+def describe_first_sample(program: Program, failure: Failure) -> Related | None:
+    """Return the note where the first of several samples is taken off an output."""
+    for text, node, fact in _iter_first_samples(program, failure):
+        count, name = fact.shape[0], join_lines(text.written(node.value))
+        if count > 1:
+            shape = format_shape(fact)
+            words = f"`[0]` takes the first of {count} samples of `{name}` {shape}"
+            return Related(text.span(node), words)
+    return None
+
+
+def _iter_first_samples(
+    program: Program, failure: Failure
+) -> Iterator[tuple[SourceText, ast.Subscript, Fact]]:
+    """Yield `net(x)[0]` behind a failing call, with what `net(x)` is, if that is a
+    batch of one or has as many samples as another operand.
     """
     op = program.trace.ops[failure.op]
+    batches = {(1,), *(fact.shape[:1] for fact in op.inputs)} - {()}
     seen: set[Span] = set()
     for maker in iter_makers(program, op):
         text_and_node = program.node(maker.span) if maker.name == "[]" else None
@@ -128,15 +153,10 @@ def suggest_whole_output(program: Program, failure: Failure) -> Iterator[Fix]:
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Call):
             continue
         is_first = evaluate_whole_number(node.slice) == 0
-        if is_first and maker.inputs[0].shape[:1] == (1,):
-            span = text.span(node)
-            if span in seen:
-                continue
+        span, fact = text.span(node), maker.inputs[0]
+        if is_first and fact.shape[:1] in batches and span not in seen:
             seen.add(span)
-            end = text.span(node.value).end
-            cut = replace(end, end_line=span.end_line, end_column=span.end_column)
-            shown = join_lines(text.written(node.value))
-            yield Fix("fits", f"`{shown}` without `[0]`", (Edit(cut, ""),))
+            yield text, node, fact
 
 
 def _get_dim(op: Op) -> int | None:

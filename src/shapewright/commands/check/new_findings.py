@@ -44,6 +44,7 @@ from shapewright.analysis.fixes.image_sizes import describe_unsized_images
 from shapewright.analysis.fixes.kept_dims import describe_default_dim
 from shapewright.analysis.fixes.kept_sizes import describe_kept_sizes
 from shapewright.analysis.fixes.last_states import describe_collected_states
+from shapewright.analysis.fixes.lost_dims import describe_first_sample
 from shapewright.analysis.fixes.maker_edits import describe_picture_channels
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.pooled_bags import describe_single_bags
@@ -437,6 +438,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_collected_states,
     describe_viewed_size,
     describe_grown_batch,
+    describe_first_sample,
     describe_table_of_one,
     describe_special_tokens,
     describe_counted_vocabulary,
