@@ -15,7 +15,7 @@ from shapewright.analysis.hazards.sorted_batches import (
 )
 from shapewright.analysis.hazards.value_makers import LINEAR, PASSING
 from shapewright.analysis.program_run import format_shape
-from shapewright.analysis.provenance.axes import Dim
+from shapewright.analysis.provenance.axes import Axis, Dim
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
 from shapewright.analysis.provenance.layer_axes import find_reduced_dims
 from shapewright.analysis.provenance.padded_sequences import find_turned_sequence
@@ -187,10 +187,26 @@ def _is_sample_moved(rows: Dim, targets: Dim) -> bool:
     elif second.root is other.root:
         same, steps = other.root, (first, last)
     else:
-        return False
+        return _is_turned(pairs)
     kinds = {axis.kind for axis in steps}
     is_stacked = "parts" in kinds and not any(axis.root is same for axis in steps)
     return is_stacked and same.kind == "input" and steps[0].size == steps[1].size
+
+
+def _is_turned(pairs: list[list[Axis]]) -> bool:
+    """Return whether two dims join axes of two sizes in opposite orders, where those of
+    one come first as steps that were stacked, or written one by one.
+    """
+    (first, second), (other, last) = pairs
+    is_opposite = (first.size, second.size) == (last.size, other.size)
+    if not is_opposite or first.size == second.size:
+        return False
+    kinds = {axis.kind for pair in pairs for axis in pair}
+    return {first.kind, other.kind} & COLLECTED != set() and "feature" not in kinds
+
+
+COLLECTED = {"parts", "made"}
+"""Kinds of axes along which a program collects what it computes step by step."""
 
 
 def _get_sizes(dim: Dim) -> list[int]:
