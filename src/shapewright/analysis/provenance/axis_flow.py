@@ -356,7 +356,14 @@ def is_better(dim: Dim, than: Dim) -> bool:
     """Return whether a dim is more informative than another dim of the same size."""
     if dim[0].size == 1 and than[0].size == 1:
         return than[0].explicit and not dim[0].explicit
+    if len(dim) > 1 and len(than) > 1 and _is_known(than):
+        return False  # put together in another order, or of other things
     return rank_dim(dim) < rank_dim(than)
+
+
+def _is_known(dim: Dim) -> bool:
+    """Return whether all axes of a dim are known."""
+    return all(axis.kind not in ("unknown", "expanded") for axis in dim)
 
 
 def get_length(dim: Dim) -> int:

@@ -32,9 +32,10 @@ def find_frozen_statistics(scene: RehearsalContext) -> Iterator[Finding]:
         if count != "1":
             who, goes, its = f"{count} batch norms of `{path}` are", "they go", "their"
         call = _find_evaluation(scene, path)
-        effect = "so the features change"
+        effect = "which an evaluation reads"
         if measured:
-            effect += " from those that were evaluated before the training"
+            effect = "so the features change from those that were evaluated before"
+            effect += " the training"
         # Where the program has put it into evaluation mode, nobody means to undo that.
         yield build_finding(
             STATISTICS_NOT_FROZEN,
