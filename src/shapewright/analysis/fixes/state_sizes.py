@@ -80,13 +80,13 @@ def _change_parameter(
     if built is None or place is None or is_starred(place[1]):
         return
     text, call = place
-    given = {
+    handed = {
         name: (node, value) for name, node, value in iter_arguments(program, owner)
     }
     for function in _iter_constructors(program, built.class_name):
         for name, default in _list_sizes(function, attribute).items():
-            if name in given:
-                node, value = given[name]
+            if name in handed:
+                node, value = handed[name]
                 if value == has:
                     new = write_changed_size(text, node, has, needs)
                     yield replace_argument(text, call, name, node, new)

@@ -12,13 +12,14 @@ from shapewright.analysis.hazards.causal_masks import FILLS, HIDES
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.findings.codes import MASK_AXIS
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
 ALLOWED = re.compile(r"(?:^|_)(legal|valid|allowed|available|avail|feasible)(?:_|s?$)")
 """Names of masks that are true for what may be chosen."""
 FORBIDDEN = re.compile(r"(?:^|_)(not?|un|in|il|dis|non|mask_out|pad(ding)?)(?:_|$)")
-KEEPING = frozenset({"bool", "to", "unsqueeze", "view", "expand", "reshape"})
+KEEPING = operators_with("keeps_mask")
 """Methods behind which a mask is the same."""
 
 
@@ -53,8 +54,8 @@ def find_written_mask(text: SourceText, call: ast.Call) -> ast.expr | None:
         return None
     words = [word.value for word in call.keywords if word.arg == "mask"]
     is_function = text.written(call.func).startswith("torch.")
-    given = call.args[1:2] if is_function else call.args[:1]
-    return next(iter([*words, *given]), None)
+    masks = call.args[1:2] if is_function else call.args[:1]
+    return next(iter([*words, *masks]), None)
 
 
 def _get_name(node: ast.expr) -> str:
