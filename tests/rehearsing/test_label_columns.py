@@ -98,6 +98,19 @@ class Houses(Dataset):
 train = Houses(df)
 n_in = train[0][0].shape[0]
 """
+SCALED_ITEMS = """
+class Houses(Dataset):
+    def __init__(self, df):
+        features = df
+        self.features = torch.tensor((features.values - 1) / 2)
+        self.y = torch.tensor(df["price"].values)
+    def __len__(self):
+        return len(self.y)
+    def __getitem__(self, i):
+        return self.features[i], self.y[i]
+train = Houses(df)
+n_in = train[0][0].shape[0]
+"""
 ROWS = """
 class Houses(Dataset):
     def __init__(self, df):
@@ -139,6 +152,14 @@ WRONG = {
     ),
     "items": ITEMS,
     "rows": ROWS,
+    "scaled items": SCALED_ITEMS,
+    "a name by its place": (
+        'prices = torch.tensor(df["price"].values)\nx = torch.tensor(df.values)\n'
+        "train = TensorDataset(x, prices)\nn_in = train[0][0].shape[0]"
+    ),
+    "rows that are shown": (
+        f"X = df.values\n{PRICE}x, y = torch.tensor(X[:80]), y[:80]\nfirst = X[:3]"
+    ),
     "at once": (
         "train = TensorDataset(torch.tensor(df.values), "
         'torch.tensor(df["price"].values))\nn_in = train[0][0].shape[0]'

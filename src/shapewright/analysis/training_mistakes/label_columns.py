@@ -134,7 +134,10 @@ def _iter_overlaps(text: SourceText) -> Iterator[LabelPair]:
     """
     bound = list(_iter_bound(text))
     handed = list(_iter_handed(text))
-    labels = [pair for pair in bound if _is_name_of(pair[0], LABELS)]
+    places = {get_dotted_name(label) for _, label in handed} - {""}
+    labels = [
+        pair for pair in bound if _is_name_of(pair[0], LABELS) or pair[0] in places
+    ]
     labels += [("", label) for _, label in handed]
     features = [
         pair

@@ -90,8 +90,8 @@ class LabelUses:
         self.function = text.around(values[0], *FUNCTIONS)
         self.start = text.statement_of(values[0])
         self.scope: ast.AST | None = self.function or text.tree
-        if names[0].startswith("self."):
-            self.scope = text.around(values[0], ast.ClassDef) or self.scope
+        if isinstance(text.parent(self.function), ast.ClassDef):
+            self.scope = text.parent(self.function)  # a method
         self.nodes = tuple(self._iter_nodes())
         self.known = [self._follow(name, at) for at, name in enumerate(names)]
         self.made = self._list_made()
@@ -100,7 +100,10 @@ class LabelUses:
         """Return whether one call, result or loss takes both, with the same rows and
         with all columns of the features.
         """
-        if self._is_cut() or self._list_rows(0) != self._list_rows(1):
+        others = self._list_rows(0) ^ self._list_rows(1)
+        is_shifted = any(re.search(r"[a-zA-Z]", rows) for rows in others)
+        shared = self._list_rows(0) & self._list_rows(1)
+        if self._is_cut() or is_shifted or (others and not shared):
             return False
         return any(map(self._has_both, self.nodes))
 
