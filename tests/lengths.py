@@ -23,6 +23,7 @@ PARTS = {
     "rehearsing/test_wrapped_modules.py::test_the_module_inside_is_named": 3,
     "rehearsing/test_flattened_channels.py::test_rows_of_pixels_are_found": 4,
     "rehearsing/test_sampler_epochs.py::test_a_sampler_without_an_epoch_is_found": 3,
+    "rehearsing/test_label_columns.py::test_labels_among_features_are_found": 4,
     "memory/test_kernel_scratch.py::test_a_recurrent_layer_keeps_what_cudnn_keeps": 10,
     "rehearsing/test_collated_lists.py::test_the_list_is_the_cause": 3,
     "memory/test_autocast.py::test_a_training_step_under_autocast": 8,

@@ -31,7 +31,7 @@ CODES = (
     "model-kept-over-folds", "own-statistics", "unused-parameters", "epoch-not-set",
     "fitted-anew", "unequal-transforms", "terminal-ignored",
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
-    "split-by-class", "copies-before-split",
+    "split-by-class", "copies-before-split", "label-among-features",
     "patience-not-reset", "reversed-guidance",
     "class-weights-inverted", "changed-draw", "schedule-restarted", "restarted-loader",
     "first-group-only", "equal-policies",

@@ -881,6 +881,9 @@ COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
 FITTED_BEFORE_SPLIT = _mistake("fitted-before-split",
     "data that are scaled by statistics of all rows, and split afterwards",
     "`scaler.fit(x_train)` after the split")
+LABEL_AMONG_FEATURES = _mistake("label-among-features",
+    "features that still hold the column that is predicted",
+    "`df.drop(columns=[\"price\"]).values`, `data[:, 1:-1]`")
 SORTED_LABELS = _mistake("sorted-labels",
     "a training that reads one class after the other: sorted data, without a shuffle",
     "`shuffle=True` for the loader that trains")

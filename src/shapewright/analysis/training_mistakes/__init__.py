@@ -36,6 +36,7 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import frozen_flags as frozen_flags
 from shapewright.analysis.training_mistakes import guidance as guidance
 from shapewright.analysis.training_mistakes import kept_graphs as kept_graphs
+from shapewright.analysis.training_mistakes import label_columns as label_columns
 from shapewright.analysis.training_mistakes import late_bindings as late_bindings
 from shapewright.analysis.training_mistakes import layer_sizes as layer_sizes
 from shapewright.analysis.training_mistakes import loss_averages as loss_averages

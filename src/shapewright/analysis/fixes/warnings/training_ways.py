@@ -39,6 +39,9 @@ from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_true_head,
     suggest_unwrapped_block,
 )
+from shapewright.analysis.fixes.warnings.label_column_edits import (
+    suggest_features_without_label,
+)
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
 from shapewright.analysis.fixes.warnings.loop_edits import (
@@ -155,6 +158,7 @@ from shapewright.findings.codes import (
     GRADIENTS_NOT_CLEARED,
     GRAPH_KEPT,
     ITEM_WRITTEN,
+    LABEL_AMONG_FEATURES,
     LATE_BINDING,
     LOSS_OVERWRITTEN,
     MEAN_OF_MEANS,
@@ -319,6 +323,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SORTED_LABELS: suggest_shuffle,
     SPLIT_BY_CLASS: suggest_shuffled_data,
     FITTED_BEFORE_SPLIT: suggest_later_scaler,
+    LABEL_AMONG_FEATURES: suggest_features_without_label,
     CLASSES_BY_TEXT: suggest_class_name,
 }
 """What suggests edits, by the code of a mistake of a training."""
