@@ -14,6 +14,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import UNUSED_SPLIT
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 
@@ -114,10 +115,7 @@ def _name_purpose(text: SourceText, scope: ast.AST, loop: ast.For) -> str:
 
 PASSES = frozenset({"backward", "step", "training_step", "train_step", "fit"})
 QUIET = re.compile(r"no_grad|inference_mode|set_grad_enabled\(False")
-SCORES = frozenset({
-    "argmax", "max", "eq", "cross_entropy", "criterion", "loss_fn", "mse_loss",
-    "topk", "sigmoid", "l1_loss",
-})  # fmt: skip
+SCORES = operators_with("is_loss", "returns_indices") | {"criterion", "loss_fn", "eq"}
 """What an evaluation calls for its batches."""
 
 
