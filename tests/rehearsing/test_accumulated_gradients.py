@@ -114,3 +114,58 @@ def test_gradients_that_reach_a_step_are_quiet(
     tmp_path: Path, loop: str, start: str, size: int, end: str
 ) -> None:
     assert find(tmp_path, loop, start, size, end) == []
+
+
+OPTIONS = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--accum-steps", type=int, default=EVERY)
+args = parser.parse_args()
+config = {"every": EVERY}
+for epoch in range(6):
+    count = 0
+    START
+    for i, (inputs, labels) in enumerate(loader):
+        CLEAR
+        loss = cross_entropy(model(inputs), labels) / NUMBER
+        loss.backward()
+        count += 1
+        STEP
+"""
+GUARD = """if count < NUMBER:
+            continue
+        optimizer.step()
+        count = 0
+        """
+CONDITION = """if (i + 1) % NUMBER == 0:
+            optimizer.step()
+        """
+LATER = f"`{CLEARING}` after `{STEP}`"
+
+
+@pytest.mark.parametrize("step", [GUARD, CONDITION])
+@pytest.mark.parametrize("number", ["args.accum_steps", "config['every']"])
+def test_each_batch_clears_the_gradients_of_the_one_before(
+    tmp_path: Path, number: str, step: str
+) -> None:
+    loop = OPTIONS.replace("STEP", step).replace("NUMBER", number)
+    loop = loop.replace("CLEAR", CLEARING).replace("EVERY", "4")
+    assert find(tmp_path, loop, "pass") == [("gradients-cleared-unused", LATER)]
+
+
+@pytest.mark.parametrize(
+    ("every", "clear", "step"),
+    [
+        ("1", CLEARING, GUARD),
+        ("4", "pass", GUARD + CLEARING),
+        ("4", "if count == 0: " + CLEARING, GUARD),
+        ("4", f"if i % args.accum_steps == 0: {CLEARING}", CONDITION),
+    ],
+)
+def test_options_by_which_each_gradient_is_used(
+    tmp_path: Path, every: str, clear: str, step: str
+) -> None:
+    loop = OPTIONS.replace("STEP", step).replace("NUMBER", "args.accum_steps")
+    loop = loop.replace("CLEAR", clear).replace("EVERY", every)
+    assert find(tmp_path, loop, "pass") == []

@@ -68,6 +68,7 @@ names = ["a", "b", "c"]
 FIT = "fit(DataLoader(TensorDataset(inputs, labels), 10))"
 SPLIT = "first, second = random_split(rows, [30, 10])"
 LATER = "fit(DataLoader(first, 10))\nfit(DataLoader(second, 10))"
+CHANGE = "def change(scale):\n    return lambda x: x + scale * torch.randn(6)\n\n\n"
 TRAIN = "fit(DataLoader(rows, 10))\n"
 WRONG = {
     "two permutations": ("separate-permutations",
@@ -105,6 +106,15 @@ WRONG = {
         f"{SPLIT}\nfirst.dataset.transform = lambda x: x + torch.randn(6)\n"
         "print(len(first))\n"
         f"second.dataset.transform = lambda x: x\n{LATER}"),
+    "a function that builds them": ("shared-transform",
+        f"{CHANGE}{SPLIT}\nfirst.dataset.transform = change(0.1)\n"
+        f"second.dataset.transform = change(0)\n{LATER}"),
+    "a function within a function": ("shared-transform",
+        f"{CHANGE}def build():\n    {SPLIT}\n"
+        "    first.dataset.transform = change(0.1)\n"
+        "    second.dataset.transform = change(scale=0)\n"
+        "    return first, second\n\n\n"
+        "for part in build():\n    fit(DataLoader(part, 10))"),
     "workers": ("repeated-by-workers",
         "fit(DataLoader(Stream(20), 10, num_workers=2))"),
     "workers of a list": ("repeated-by-workers",
@@ -244,6 +254,20 @@ RIGHT = {
         f"{SPLIT}\nfirst.dataset.transform = torch.sqrt\n"
         "guesses, truths = predict(DataLoader(first, 10))\n"
         "second.dataset.transform = torch.abs\nfit(DataLoader(second, 10))",
+    "a function that reads the first":
+        f"{CHANGE}{SPLIT}\nloader = DataLoader(first, 10)\n\n\n"
+        "def measure():\n    return next(iter(loader))[0].mean(0)\n\n\n"
+        "def move():\n    mean = measure()\n    return lambda x: x - mean\n\n\n"
+        "first.dataset.transform = change(0.1)\n"
+        f"second.dataset.transform = move()\n{LATER}",
+    "a function of the first":
+        f"{CHANGE}def centre(part):\n    mean = part[0][0]\n"
+        "    return lambda x: x - mean\n\n\n"
+        f"{SPLIT}\nfirst.dataset.transform = change(0.1)\n"
+        f"second.dataset.transform = centre(first)\n{LATER}",
+    "the same function for both":
+        f"{CHANGE}{SPLIT}\nfirst.dataset.transform = change(0.1)\n"
+        f"second.dataset.transform = change(0.1)\n{LATER}",
     "the same for both":
         f"{SPLIT}\nfirst.dataset.transform = torch.abs\n"
         f"second.dataset.transform = torch.abs\n{LATER}",

@@ -18,6 +18,7 @@ from shapewright.program.expression_values import (
     UnknownValue,
     evaluate_node,
 )
+from shapewright.program.options import iter_entries, iter_options
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -63,18 +64,24 @@ class _LostGradients:
 
 
 def find_lost_gradients(
-    text: SourceText, loop: ast.For, batches: int, repeats: int
+    text: SourceText,
+    loop: ast.For,
+    batches: int,
+    repeats: int,
+    *,
+    has_defaults: bool = True,
 ) -> _LostGradients | None:
     """Return the first gradients that are lost in a training, or None if none are or
     it depends on more than counts.
 
     `loop` is the one over batches, of which there are so many; its function is run
-    `repeats` times.
+    `repeats` times. `has_defaults` says whether the options of the command line have
+    the defaults that the text declares.
     """
     if not any(get_called_name(node) == "step" for node in text.nodes):
         return None  # nothing steps at all, which is another mistake
     function = text.around(loop, *FUNCTIONS, ast.Module)
-    follower = _Follower(text, loop, batches)
+    follower = _Follower(text, loop, batches, has_defaults)
     for _ in range(repeats):
         follower.keep_attributes()
         try:
@@ -95,6 +102,7 @@ class _Follower:
     text: SourceText
     loop: ast.For
     batches: int
+    has_defaults: bool
     values: dict[str, Any] = field(default_factory=dict)
     waiting: list[ast.Call] = field(default_factory=list)
     lost: _LostGradients | None = None
@@ -278,12 +286,27 @@ class _Follower:
             if name in self.values:
                 value = self.values[name]
             elif depth < DEEPEST and name:
-                defined = find_defining(self.text, get_last_name(node))
+                defined = self.list_defining(get_last_name(node))
                 numbers = {self.compute(part, depth + 1) for part in defined}
                 value = numbers.pop() if len(numbers) == 1 else None
+        elif isinstance(node, ast.Subscript) and depth < DEEPEST:
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            entries = iter_entries(self.text, key) if isinstance(key, str) else ()
+            numbers = {self.compute(part, depth + 1) for part in entries}
+            value = numbers.pop() if len(numbers) == 1 else None
         if value is None:
             raise UnknownValue(type(node).__name__)
         return value
+
+    def list_defining(self, name: str) -> list[ast.expr]:
+        """Return what a name stands for: what it is assigned, or its default as an
+        option of the command line.
+        """
+        defined = list(find_defining(self.text, name))
+        for option in iter_options(self.text) if self.has_defaults else ():
+            if option.name == name and option.default is not None:
+                defined.append(option.default)
+        return defined
 
     def look_up_call(self, call: ast.Call, depth: int) -> Any:
         """Return the value of `len(loader)` or `max(a, b)`."""

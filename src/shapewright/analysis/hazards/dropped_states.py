@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
+from shapewright.analysis.hazards.unread_states import find_unread_states
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import is_sequence_first
 from shapewright.findings.codes import STATE_DROPPED, looks_for
@@ -29,6 +30,7 @@ FEWEST = 2
 @looks_for(STATE_DROPPED)
 def find_dropped_states(scene: HazardContext) -> Iterator[Finding]:
     """Find loops over single steps of a layer that elsewhere reads whole sequences."""
+    yield from find_unread_states(scene)
     longest: dict[str, OperatorCall] = {}
     steps: dict[tuple[str, Span], list[OperatorCall]] = {}
     for call in scene.calls:

@@ -9,6 +9,10 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.explicit_dropout import (
+    DROPOUTS,
+    find_explicit_dropout,
+)
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import DROPOUT_ALWAYS_ON, EQUAL_SAMPLES, looks_for
 from shapewright.findings.finding import Finding
@@ -20,12 +24,11 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import ModuleCall, Op, collect_leaves
 
-DROPOUTS = operators_with("drops_elements")
-
 
 @looks_for(DROPOUT_ALWAYS_ON)
 def find_constant_dropout(scene: HazardContext) -> Iterator[Finding]:
     """Find `F.dropout(x, p)` in a module, without the module's mode."""
+    yield from find_explicit_dropout(scene)
     for call in scene.calls:
         if call.name not in DROPOUTS or not call.given(1, "p", default=0.5):
             continue

@@ -36,12 +36,20 @@ def find_lost_remainders(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in text.nodes):
             continue  # the program reads gradients itself
-        lost = find_lost_gradients(text, loop.node, total, _count_runs(loop))
+        lost = find_lost_gradients(
+            text,
+            loop.node,
+            total,
+            _count_runs(loop),
+            has_defaults=not scene.rehearsal.arguments,
+        )
         if lost is not None:
+            is_each = lost.clearing in ast.walk(loop.node)
+            whose = "the batch before" if is_each else ""
             yield build_finding(
                 GRADIENTS_CLEARED_UNUSED,
-                "the gradients that are cleared here were used by no step: those of the"
-                f" last {lost.passes} of {total} batches",
+                "the gradients that are cleared here were used by no step: those of"
+                f" {whose or f'the last {lost.passes} of {total} batches'}",
                 text.span(lost.clearing),
                 (text.span(lost.backward), "they are computed here"),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
@@ -12,7 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import SHARED_TRANSFORM, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import collect_names, get_called_name
 
 DEFINITIONS = (
     ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass,
@@ -70,7 +70,7 @@ def _find_pairs(text: SourceText, body: list[ast.stmt]) -> Iterator[Finding]:
         return  # of the program itself, which may copy
     held: dict[str, tuple[ast.Assign, ast.expr]] = {}
     for statement in body:
-        if _is_using(text, statement):
+        if _is_using(text, statement) and not _is_apart(text, statement, held):
             held.clear()  # the first one
         if not isinstance(statement, ast.Assign):
             continue
@@ -162,6 +162,57 @@ def _is_using(text: SourceText, statement: ast.stmt) -> bool:
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
         name in READING or text.functions(name) for name in called
     )
+
+
+def _is_apart(
+    text: SourceText,
+    statement: ast.stmt,
+    held: Mapping[str, tuple[ast.Assign, ast.expr]],
+) -> bool:
+    """Return whether the functions that an assignment calls know nothing of the parts
+    that were set before, nor of what is made of them: such as a function that builds a
+    transform of a few settings.
+    """
+    value = getattr(statement, "value", None)
+    if not isinstance(statement, ast.Assign) or not isinstance(value, ast.Call):
+        return False
+    if not isinstance(value.func, ast.Name):
+        return False  # a method has its object
+    names = {text.written(part).partition(".")[0] for _, part in held.values()}
+    grown = 0
+    while grown != len(names):
+        grown = len(names)
+        for node in text.nodes:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                stored = collect_names(node, ast.Store)
+                if collect_names(node.value, ast.Load) & names or stored & names:
+                    names |= stored | (collect_names(node.value) & _find_wholes(node))
+    if names & collect_names(value, ast.Load):
+        return False
+    waiting, seen = [value.func.id], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for _, function in text.definitions(name):
+            if not isinstance(function, ast.FunctionDef):
+                return False  # a class, whose methods may be anything
+            read = collect_names(function, ast.Load)
+            if names & read:
+                return False
+            waiting += sorted(read)
+    return True
+
+
+def _find_wholes(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    """Return the names of the data sets that an assignment splits into parts."""
+    value = node.value
+    is_split = isinstance(value, ast.Call) and get_called_name(value) in (
+        "random_split", "Subset",
+    )  # fmt: skip
+    first = value.args[:1] if is_split and isinstance(value, ast.Call) else []
+    return {name for part in first for name in collect_names(part)}
 
 
 def _is_of_same_set(text: SourceText, first: ast.expr, second: ast.expr) -> bool:

@@ -6,6 +6,7 @@ that are added to a loss.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
@@ -127,12 +128,34 @@ def suggest_added_tensor(
     yield Fix("fits", f"`{join_lines(written)}`", tuple(edits))
 
 
+KEPT = re.compile(r"zeros: `([\w.]+)`, which is kept")
+
+
+def _suggest_kept_state(text: SourceText, node: ast.AST, name: str) -> Iterator[Fix]:
+    """Suggest the state that a program keeps, as what a layer is given and returns."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return
+    new = f"{text.written(node.args[0])}, {name}"
+    edits = [Edit(text.span(node.args[0]), new)]
+    statement = text.statement_of(node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        dropped = target.elts[1]
+        if isinstance(dropped, ast.Name) and dropped.id.startswith("_"):
+            edits.append(Edit(text.span(dropped), name))
+    yield Fix("fits", f"`{text.written(node.func)}({new})`", tuple(edits))
+
+
 def suggest_carried_state(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `out, state = model(x, state)` for `out, _ = model(x)` in a loop, where a
-    call before the loop returned the state.
+    call before the loop returned the state; or the state that the program keeps.
     """
+    kept = KEPT.search(finding.message)
+    if kept is not None:
+        yield from _suggest_kept_state(text, node, kept[1])
+        return
     call = node if isinstance(node, ast.Call) else text.around(node, ast.Call)
     statement = text.around(call, ast.Assign)
     if call is None or statement is None or statement.value is not call:

@@ -431,12 +431,27 @@ def _find_later_step(
     ]
     if len(steps) != 1 or not isinstance(steps[0], ast.Expr):
         return None
+    if _is_behind_continue(steps[0], loop):
+        return steps[0]
     condition = text.around(steps[0], ast.If)
     is_inside = condition is not None and condition in list(ast.walk(loop))
     counts = condition is not None and any(
         isinstance(part, ast.Mod) for part in ast.walk(condition.test)
     )
     return steps[0] if is_inside and counts else None
+
+
+def _is_behind_continue(step: ast.Expr, loop: ast.AST) -> bool:
+    """Return whether a statement of a loop comes in those turns alone that a comparison
+    above it lets pass: `if count < 4: continue`.
+    """
+    body = getattr(loop, "body", [])
+    return step in body and any(
+        isinstance(part, ast.If)
+        and isinstance(part.test, ast.Compare)
+        and isinstance(part.body[-1], ast.Continue)
+        for part in body[: body.index(step)]
+    )
 
 
 def suggest_clearing(

@@ -132,9 +132,15 @@ def _get_state_names(text: SourceText, call: ast.Call) -> str:
 def suggest_mode_of_module(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `training=self.training`."""
-    if isinstance(node, ast.Call):
-        yield with_keyword(text, node, "training=self.training")
+    """Suggest `training=self.training`, in the place of a mode that is written."""
+    if not isinstance(node, ast.Call):
+        return
+    modes = [word.value for word in node.keywords if word.arg == "training"]
+    for mode in [*modes, *node.args[2:3]]:
+        message = "`self.training` as its mode"
+        yield Fix("fits", message, (Edit(text.span(mode), "self.training"),))
+        return
+    yield with_keyword(text, node, "training=self.training")
 
 
 def suggest_parameter(
