@@ -136,3 +136,80 @@ def test_a_misplaced_argument_is_reported(tmp_path: Path, name: str) -> None:
 def test_an_argument_in_its_place_is_not_reported(tmp_path: Path, name: str) -> None:
     findings = rehearsed(tmp_path, SCRIPT + RIGHT[name]).findings
     assert "misplaced-argument" not in {f.code for f in findings}
+
+
+LOSSES = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(6, 3)
+x, labels = torch.randn(4, 6), torch.rand(4, 3)
+labels_a = labels / labels.sum(1, keepdim=True)
+
+
+def soft_loss(logits, labels, weight=1.0):
+    return -(labels * F.log_softmax(logits, dim=-1)).sum(-1).mean() * weight
+
+
+def squared(pred, target):
+    return (pred - target).square().mean()
+
+
+class Soft(nn.Module):
+    def forward(self, pred, target):
+        return -(target * pred.log_softmax(-1)).sum(-1).mean()
+
+
+criterion = Soft()
+logits_a = model(x)
+"""
+EXCHANGED = {
+    "a function": ("soft_loss(labels_a, logits_a, 0.5).backward()\n",
+        "`logits_a, labels_a, 0.5`"),
+    "a module": ("criterion(labels, logits_a).backward()\n", "`logits_a, labels`"),
+    "in a class": (
+        "class Trainer:\n"
+        "    def __init__(self):\n"
+        "        self.loss = Soft()\n\n"
+        "    def step(self, x, targets):\n"
+        "        preds = model(x)\n"
+        "        self.loss(targets, preds).backward()\n\n\n"
+        "Trainer().step(x, labels)\n",
+        "`preds, targets`",
+    ),
+}  # fmt: skip
+IN_ORDER = {
+    "in its place": "soft_loss(logits_a, labels_a).backward()\n",
+    "a symmetric function": "squared(labels, logits_a).backward()\n",
+    "both ways": (
+        "loss = soft_loss(logits_a, labels)\n"
+        "(loss + soft_loss(labels, logits_a)).backward()\n"
+    ),
+    "by name": "soft_loss(labels=labels, logits=logits_a).backward()\n",
+    "scores of both": (
+        "label_logits = logits_a\nsoft_loss(label_logits, logits_a).backward()\n"
+    ),
+    "names of something else": (
+        "student = logits_a\nsoft_loss(student, logits_a).backward()\n"
+    ),
+    "parameters that are named so": (
+        "def turned(target, logits):\n"
+        "    return -(logits * target.log_softmax(-1)).sum(-1).mean()\n\n\n"
+        "turned(logits_a, labels).backward()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_exchanged_labels_are_reported(tmp_path: Path, name: str) -> None:
+    body, edit = EXCHANGED[name]
+    findings = rehearsed(tmp_path, LOSSES + body).findings
+    finding = next(f for f in findings if f.code == "misplaced-argument")
+    assert [fix.message for fix in finding.fixes] == [edit]
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_labels_in_their_place_are_not_reported(tmp_path: Path, name: str) -> None:
+    findings = rehearsed(tmp_path, LOSSES + IN_ORDER[name]).findings
+    assert "misplaced-argument" not in {f.code for f in findings}

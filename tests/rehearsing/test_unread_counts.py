@@ -133,3 +133,66 @@ def test_a_sum_is_divided_by_the_length_of_its_loader(
     findings = rehearsed(tmp_path, text.format(before="", after=after)).findings
     assert [finding.fixes[0].message for finding in findings] == fixes
     assert all(finding.code == "count-not-read" for finding in findings)
+
+
+EPOCH = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset(torch.randn(40, 6), torch.randint(0, 3, (40,)))
+loader = DataLoader(data, 8)
+model, criterion = nn.Linear(6, 3), nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train_epoch():
+    train_loss, steps = 0.0, 0
+    for inputs, labels in loader:
+        loss = criterion(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        train_loss += loss.{method}()
+        steps += 1
+    {behind}
+
+
+for epoch in range(2):
+    print(train_epoch())
+"""
+LAST_LOSSES = {
+    "by a count": ("item", "return loss.item() / steps", "`loss.item()`"),
+    "by the loader": ("item", "return float(loss / len(loader))", "`loss`"),
+    "kept as a tensor": (
+        "detach",
+        "loss = (loss / steps).cpu().data; return loss",
+        "`loss`",
+    ),
+}
+READ_SUMS = {
+    "the sum is read": "return train_loss / steps",
+    "both are read": "print(train_loss); return loss.item() / steps",
+    "the last loss": "return loss.item()",
+    "a share of the last loss": "return loss.item() / 10",
+    "in a text": "print(f'{train_loss}'); return loss.item() / steps",
+    "locals": "print(locals()); return loss.item() / steps",
+    "set again": "loss = criterion(model(data[:][0]), data[:][1])\n"
+    "    return loss / steps",
+}
+
+
+@pytest.mark.parametrize("name", LAST_LOSSES)
+def test_a_last_loss_for_its_sum_is_found(name: str, tmp_path: Path) -> None:
+    method, behind, loss = LAST_LOSSES[name]
+    report = rehearsed(tmp_path, EPOCH.format(method=method, behind=behind))
+    finding = next(f for f in report.findings if f.code == "count-not-read")
+    assert finding.fixes[0].message == f"`train_loss` for {loss}"
+    assert finding.fixes[0].checked
+
+
+@pytest.mark.parametrize("name", READ_SUMS)
+def test_sums_that_are_read_are_quiet(name: str, tmp_path: Path) -> None:
+    text = EPOCH.format(method="item", behind=READ_SUMS[name])
+    codes = {finding.code for finding in rehearsed(tmp_path, text).findings}
+    assert "count-not-read" not in codes

@@ -12,6 +12,9 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.exchanged_labels import (
+    find_exchanged_labels,
+)
 from shapewright.findings.codes import MISPLACED_ARGUMENT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
@@ -50,10 +53,13 @@ HALF = 0.5
 
 @looks_for(MISPLACED_ARGUMENT)
 def find_misplaced_arguments(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find arguments of optimizers and of dropout at the place of another one."""
+    """Find arguments of optimizers, of dropout and of the program's own losses at the
+    place of another one.
+    """
     texts = list(scene.program.own_texts())
     own = {name for text in texts for name, _ in text.definitions()}
     for text in texts:
+        yield from find_exchanged_labels(text)
         for call in text.nodes:
             if not isinstance(call, ast.Call) or get_called_name(call) in own:
                 continue

@@ -27,6 +27,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.kept_lists import iter_kept_lists
 from shapewright.analysis.training_mistakes.meters import iter_meter_calls
 from shapewright.analysis.training_mistakes.other_lengths import find_other_lengths
+from shapewright.analysis.training_mistakes.unread_sums import find_unread_sums
 from shapewright.findings.codes import COUNT_NOT_READ, COUNT_NOT_RESET, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -44,8 +45,8 @@ from shapewright.program.unread_counts import find_unread_counts
 
 @looks_for(COUNT_NOT_READ)
 def find_counts_not_read(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find counts that are never read where the count of an earlier loop is, and sums
-    that are divided by the length of another loader.
+    """Find counts that are never read where the count of an earlier loop is, or the
+    loss of the last batch, and sums that are divided by the length of another loader.
     """
     for text in scene.program.own_texts():
         is_main = scene.program.trace.target.endswith(text.file)
@@ -66,6 +67,7 @@ def find_counts_not_read(scene: RehearsalContext) -> Iterator[Finding]:
                 *places,
             )
     yield from find_other_lengths(scene)
+    yield from find_unread_sums(scene)
 
 
 ON_PURPOSE = ("global", "overall", "cumul", "lifetime", "so_far", "all_", "ema")

@@ -128,7 +128,7 @@ def _find_use_as_sum(
     if len(own) < 2 or len(stores) != 1 + len(additions):
         return None
     if not additions:
-        place = _find_count_behind(loop, statement, name)
+        place = find_count_behind(loop, statement, name)
         return (place[0], place[2]) if place is not None else None
     is_own = all(
         any(_is_value(loop.text, use) for use in own if use in ast.walk(addition))
@@ -244,10 +244,10 @@ def _find_division(
         return None
     if not collect_names(statement.value) & collect_names(loop.node, ast.Store):
         return None
-    return _find_count_behind(loop, statement, name)
+    return find_count_behind(loop, statement, name)
 
 
-def _find_count_behind(
+def find_count_behind(
     loop: StoryLoop, statement: ast.Assign, name: str
 ) -> tuple[ast.expr | ast.stmt, ast.expr, str] | None:
     """Return the division of a number behind a loop by that of all samples or batches,

@@ -22,6 +22,7 @@ from shapewright.analysis.training_mistakes.argument_names import (
     get_complement,
     list_misplaced,
 )
+from shapewright.analysis.training_mistakes.exchanged_labels import get_exchanged
 from shapewright.analysis.training_mistakes.orders_as_ranks import iter_taken_orders
 from shapewright.analysis.training_mistakes.scaled_deviations import find_scale
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -157,8 +158,13 @@ def suggest_named_argument(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest `weight_decay=decay` for an argument at the place of another one, and
-    `1 - keep` for a share that is kept where that to drop is taken.
+    `1 - keep` for a share that is kept where that to drop is taken, and the arguments
+    of a loss in its order.
     """
+    pair = get_exchanged(text, node)
+    if pair is not None and isinstance(node, ast.Call):
+        yield _exchange(text, node, *(argument for argument, _ in pair))
+        return
     call = text.around(node, ast.Call)
     if call is None or not isinstance(node, ast.expr):
         return
@@ -178,6 +184,19 @@ def suggest_named_argument(
         for (value, _, _), word in zip(rows, words, strict=True)
     )
     yield Fix("fits", f"`{', '.join(words)}`", edits)
+
+
+def _exchange(
+    text: SourceText, call: ast.Call, first: ast.expr, second: ast.expr
+) -> Fix:
+    """Return the edit that exchanges two arguments of a call."""
+    others = {first: second, second: first}
+    shown = ", ".join(text.written(others.get(part, part)) for part in call.args)
+    edits = (
+        Edit(text.span(first), text.written(second)),
+        Edit(text.span(second), text.written(first)),
+    )
+    return Fix("fits", f"`{shown}`", edits)
 
 
 def suggest_straight_through(

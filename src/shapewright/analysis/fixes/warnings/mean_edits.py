@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.warnings.training_edits import suggest_last_batch
 from shapewright.analysis.hazards.first_samples import iter_first_samples
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.additions import strip_conversions
 from shapewright.analysis.training_mistakes.inner_sums import is_sum_of_entries
 from shapewright.analysis.training_mistakes.undivided_losses import (
     find_count,
@@ -21,6 +22,7 @@ from shapewright.program.source_text import SourceText, find_imports, join_lines
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     LOOPS,
+    collect_names,
     get_called_name,
     get_dotted_name,
 )
@@ -240,3 +242,28 @@ def suggest_divided_loss(
         is_alone = isinstance(text.parent(loss), ast.Attribute)
         new = f"({new})" if is_alone else new
         yield Fix("fits", f"`{new}`", (Edit(text.span(loss), new),))
+
+
+def suggest_own_sum(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the sum of the loop above for the loss of its last batch."""
+    place = program.node(finding.related[0].span) if finding.related else None
+    addition = place[1] if place is not None and place[0] is text else None
+    if not isinstance(addition, ast.AugAssign) or not isinstance(node, ast.BinOp):
+        return
+    total, added = text.written(addition.target), collect_names(addition.value)
+    reads = [
+        part
+        for part in ast.walk(node.left)
+        if isinstance(part, ast.Name) and part.id in added
+    ]
+    if len(reads) != 1:
+        return
+    loss = next(
+        part
+        for part in ast.walk(node.left)
+        if isinstance(part, ast.expr) and strip_conversions(part) is reads[0]
+    )
+    edit = Edit(text.span(loss), total)
+    yield Fix("fits", f"`{total}` for `{text.written(loss)}`", (edit,))

@@ -56,6 +56,7 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_count_of_samples,
     suggest_curve_of_mean,
     suggest_divided_loss,
+    suggest_own_sum,
 )
 from shapewright.analysis.fixes.warnings.mode_edits import (
     suggest_frozen_mode,
@@ -267,7 +268,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_step_of_scheduler,
         suggest_step,
     ),
-    COUNT_NOT_READ: combine(suggest_own_length, suggest_own_counts),
+    COUNT_NOT_READ: combine(suggest_own_length, suggest_own_counts, suggest_own_sum),
     COUNT_OVER_BATCHES: suggest_count_of_samples,
     MEAN_OF_MEANS: combine(suggest_curve_of_mean, suggest_count_of_samples),
     STATE_NOT_RESUMED: suggest_loaded_states,
