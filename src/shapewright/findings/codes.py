@@ -810,7 +810,7 @@ GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
     "`create_graph=True`")
 MODEL_NOT_COPIED = _mistake("model-not-copied",
-    "a target network or an average that is the model itself under a second name",
+    "a target network or an average that is the model itself, or that nothing calls",
     "`copy.deepcopy(model)`")
 METRIC_ARGUMENTS = _mistake("metric-arguments",
     "a metric with predictions for labels, or a curve of decisions",

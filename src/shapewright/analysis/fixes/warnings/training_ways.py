@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from shapewright.analysis.fixes.warnings.accidental_shapes import suggest_flat_array
 from shapewright.analysis.fixes.warnings.copy_edits import (
+    suggest_called_target,
     suggest_new_item,
     suggest_other_way,
     suggest_written_parameter,
@@ -272,7 +273,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     STATISTICS_NOT_COPIED: suggest_buffers,
     UNUSED_SPLIT: suggest_part,
     MODEL_KEPT_OVER_FOLDS: suggest_model_of_fold,
-    MODEL_NOT_COPIED: suggest_model_copy,
+    MODEL_NOT_COPIED: combine(suggest_called_target, suggest_model_copy),
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: combine(suggest_flag, suggest_other_flags),
