@@ -774,7 +774,7 @@ COUNT_NOT_RESET = _mistake("count-not-reset",
     "counts of an epoch that begin at zero only once, before all epochs",
     "`correct, total = 0, 0` first in the loop over epochs")
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
-    "`requires_grad` misspelt, set on a module, or the wrong way round",
+    "`requires_grad` misspelt, on a module, or the wrong way round; unread options",
     "`module.requires_grad_(False)`")
 SAME_BRANCHES = _mistake("same-branches",
     "an `if` whose two branches do the same: what it asks has no effect",
