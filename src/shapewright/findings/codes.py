@@ -774,7 +774,7 @@ COUNT_NOT_RESET = _mistake("count-not-reset",
     "counts of an epoch that begin at zero only once, before all epochs",
     "`correct, total = 0, 0` first in the loop over epochs")
 FLAG_WITHOUT_EFFECT = _mistake("flag-without-effect",
-    "`requires_grad` misspelt, set on a module, or the wrong way round",
+    "`requires_grad` misspelt, on a module, or the wrong way round; unread options",
     "`module.requires_grad_(False)`")
 SAME_BRANCHES = _mistake("same-branches",
     "an `if` whose two branches do the same: what it asks has no effect",
@@ -810,7 +810,7 @@ GRADIENT_WITHOUT_GRAPH = _mistake("gradient-without-graph",
     "a gradient penalty that trains nothing: `autograd.grad` without `create_graph`",
     "`create_graph=True`")
 MODEL_NOT_COPIED = _mistake("model-not-copied",
-    "a target network or an average that is the model itself under a second name",
+    "a target network or an average that is the model itself, or that nothing calls",
     "`copy.deepcopy(model)`")
 METRIC_ARGUMENTS = _mistake("metric-arguments",
     "a metric with predictions for labels, or a curve of decisions",

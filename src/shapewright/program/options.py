@@ -13,7 +13,7 @@ from shapewright.program.syntax_nodes import get_called_name
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class _Option:
     """An option of a command line: its name in the parsed arguments, the call that
     declares it, and its default, if it has one.
     """
@@ -23,7 +23,7 @@ class Option:
     default: ast.expr | None
 
 
-def iter_options(text: SourceText) -> Iterator[Option]:
+def iter_options(text: SourceText) -> Iterator[_Option]:
     """Yield the options that a file declares: `add_argument("--beam-size", default=3)`
     is `beam_size`.
     """
@@ -43,7 +43,7 @@ def iter_options(text: SourceText) -> Iterator[Option]:
         else:
             name = (long or names or [""])[0].lstrip("-").replace("-", "_")
         if name:
-            yield Option(name, node, words.get("default"))
+            yield _Option(name, node, words.get("default"))
 
 
 def iter_entries(text: SourceText, key: str) -> Iterator[ast.expr]:

@@ -60,10 +60,10 @@ def find_unread_states(scene: HazardContext) -> Iterator[Finding]:
             " detached for the next one, is given to no layer"
         )
         finding = scene.finding(STATE_DROPPED, call.op, message)
-        yield _point_to(finding, where, cut)
+        yield _add_place(finding, where, cut)
 
 
-def _point_to(finding: Finding, text: SourceText, cut: ast.stmt) -> Finding:
+def _add_place(finding: Finding, text: SourceText, cut: ast.stmt) -> Finding:
     """Return a finding with the statement that detaches a state."""
     related = Related(text.span(cut), "it is detached here")
     return replace(finding, related=(*finding.related, related))

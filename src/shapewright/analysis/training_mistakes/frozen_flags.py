@@ -12,6 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.analysis.training_mistakes.swapped_flags import find_swapped_flags
+from shapewright.analysis.training_mistakes.unread_options import find_unread_options
 from shapewright.findings.codes import (
     EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
@@ -50,6 +51,7 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
     are the wrong way round.
     """
     yield from find_swapped_flags(scene)
+    yield from find_unread_options(scene)
     for text in scene.program.own_texts():
         yield from _find_lasting_options(text)
         for target, value in iter_assignments(text.tree if text is not None else None):

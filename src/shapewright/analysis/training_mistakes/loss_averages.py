@@ -26,6 +26,7 @@ from shapewright.analysis.training_mistakes.context import (
     StoryLoop,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.last_values import find_last_values
 from shapewright.analysis.training_mistakes.meters import iter_meter_calls
 from shapewright.analysis.training_mistakes.sample_counts import (
     is_batch_size,
@@ -242,6 +243,7 @@ def _is_mean_loss(op: Op) -> bool:
 @looks_for(SUM_AFTER_LOOP, MEAN_OVER_SAMPLES)
 def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums of every loop."""
+    yield from find_last_values(scene)
     seen: set[ast.For] = set()
     for loop in (
         *iter_batch_loops(scene),

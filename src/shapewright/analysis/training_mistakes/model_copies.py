@@ -21,6 +21,9 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.second_names import find_models_named_twice
+from shapewright.analysis.training_mistakes.uncalled_targets import (
+    find_uncalled_targets,
+)
 from shapewright.findings.codes import MODEL_NOT_COPIED, looks_for
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
@@ -50,6 +53,7 @@ def find_models_without_copy(scene: RehearsalContext) -> Iterator[Finding]:
     """
     findings: dict[object, Finding] = {}
     yield from find_models_named_twice(scene)
+    yield from find_uncalled_targets(scene)
     yield from find_best_models(scene)
     yield from find_models_kept_by_objects(scene)
     for finding in _iter_own_updates(scene):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
@@ -46,6 +47,22 @@ def suggest_other_way(
             edits = (Edit(text.span(owner), source), Edit(text.span(other), loaded))
             shown = f"`{source}.load_state_dict({loaded}.state_dict())`"
             yield Fix("fits", shown, edits)
+
+
+UNCALLED = re.compile(r"trained: `([^`]+)`, which gets its weights")
+
+
+def suggest_called_target(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the target network for the one whose values are discounted."""
+    uncalled = UNCALLED.search(finding.message)
+    if uncalled is not None and isinstance(node, ast.Name | ast.Attribute):
+        yield Fix(
+            "fits",
+            f"`{uncalled[1]}` for `{text.written(node)}`",
+            (Edit(text.span(node), uncalled[1]),),
+        )
 
 
 def suggest_written_parameter(

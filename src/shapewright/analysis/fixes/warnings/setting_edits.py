@@ -1,12 +1,14 @@
 """Edits for attributes that are set too late: before `super().__init__()`, or what was
-built of them built anew.
+built of them built anew; and for options that are not handed on.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.late_settings import (
@@ -120,3 +122,24 @@ def suggest_kept_setting(
     new = f"{asked}\n{indent}    {text.written(again)}"
     shown = f"`{asked}` around `{text.written(again)}`"
     yield Fix("fits", shown, (Edit(text.span(again), new),))
+
+
+UNREAD = re.compile(r"^(?:the option|`(\w+)\[).*is called without `(\w+)`")
+
+
+def suggest_unread_option(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to hand on a setting that nothing reads, as others of it are."""
+    unread = UNREAD.search(finding.message)
+    if unread is None or not isinstance(node, ast.Call):
+        return
+    name = unread[2]
+    if unread[1]:
+        yield with_keyword(text, node, f'{name}={unread[1]}["{name}"]')
+        return
+    for word in node.keywords:
+        if isinstance(word.value, ast.Attribute):
+            owner = text.written(word.value.value)
+            yield with_keyword(text, node, f"{name}={owner}.{name}")
+            return

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from shapewright.analysis.fixes.warnings.accidental_shapes import suggest_flat_array
 from shapewright.analysis.fixes.warnings.copy_edits import (
+    suggest_called_target,
     suggest_new_item,
     suggest_other_way,
     suggest_written_parameter,
@@ -82,6 +83,7 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_steps_of_loader,
     suggest_true_division,
 )
+from shapewright.analysis.fixes.warnings.setting_edits import suggest_unread_option
 from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_buffers,
     suggest_copied_state,
@@ -277,10 +279,12 @@ TRAINING_WAYS: dict[str, Suggest] = {
     STATISTICS_NOT_COPIED: suggest_buffers,
     UNUSED_SPLIT: suggest_part,
     MODEL_KEPT_OVER_FOLDS: suggest_model_of_fold,
-    MODEL_NOT_COPIED: suggest_model_copy,
+    MODEL_NOT_COPIED: combine(suggest_called_target, suggest_model_copy),
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
-    FLAG_WITHOUT_EFFECT: combine(suggest_flag, suggest_other_flags),
+    FLAG_WITHOUT_EFFECT: combine(
+        suggest_unread_option, suggest_flag, suggest_other_flags
+    ),
     METRIC_ARGUMENTS: suggest_labels_first,
     ITEM_WRITTEN: suggest_new_item,
     REBOUND_PARAMETER: suggest_written_parameter,
