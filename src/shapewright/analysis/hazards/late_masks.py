@@ -57,7 +57,7 @@ def iter_late_masks(text: SourceText) -> Iterator[LateMask]:
     for node in text.nodes:
         body = getattr(node, "body", None)
         for at, padding in enumerate(body if isinstance(body, list) else ()):
-            filled = get_filled(padding)
+            filled = _get_filled(padding)
             if filled is None or body is None:
                 continue
             tokens, value = filled
@@ -70,7 +70,7 @@ def iter_late_masks(text: SourceText) -> Iterator[LateMask]:
                     break
 
 
-def get_filled(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+def _get_filled(statement: ast.stmt) -> tuple[str, ast.expr] | None:
     """Return the name of the list that a statement fills up to a length, and with what:
     `while len(ids) < n: ids.append(0)`, `ids += [0] * (n - len(ids))`.
     """
