@@ -92,3 +92,55 @@ def test_statistics_of_all_rows_are_found(name: str, tmp_path: Path) -> None:
 def test_statistics_of_the_training_are_right(name: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, f"{BEFORE}{SCALERS}{RIGHT[name]}\n{AFTER}")
     assert "fitted-before-split" not in [f.code for f in report.findings]
+
+
+LOSSES = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+x, y = torch.randn(40, 6), torch.randn(40, 3)
+n = 30
+{scale}
+train_loader = DataLoader(TensorDataset(x[:n], y[:n]), 8, shuffle=True)
+test_loader = DataLoader(TensorDataset(x[n:], y[n:]), 8)
+model = nn.Linear(6, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for a, b in train_loader:
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+with torch.no_grad():
+    print(sum((model(a) - b).square().mean() for a, b in test_loader))
+"""
+DIVIDED = "((model(a) - b).square() / scale).mean()"
+OF_ALL = {
+    "a function": "scale = torch.sqrt(torch.mean(y ** 2, dim=0))",
+    "a method": "scale = y.std(0)",
+    "of all elements": "scale = y.abs().mean()",
+}
+OF_SOME = {
+    "of the training": ("scale = y[:n].std(0)", DIVIDED),
+    "of each row": ("scale = y.std(1)", "(model(a) - b).square().mean() * scale.sum()"),
+    "only shown": ("scale = y.std(0)\nprint(scale)", "(model(a) - b).square().mean()"),
+    "other rows": ("scale = torch.randn(9, 3).std(0)", DIVIDED),
+    "a number of classes": ("scale = y.max() + 1", DIVIDED),
+    "set again": ("scale = y.std(0)\ny = torch.randn(40, 3)", DIVIDED),
+}
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+def test_a_scale_of_all_rows_is_noted(tmp_path: Path, name: str) -> None:
+    text = LOSSES.format(scale=OF_ALL[name], loss=DIVIDED)
+    findings = rehearsed(tmp_path, text).findings
+    (finding,) = [f for f in findings if f.code == "fitted-before-split"]
+    assert finding.severity == "note"
+    assert [fix.message for fix in finding.fixes] == ["`y[:n]`"]
+
+
+@pytest.mark.parametrize("name", OF_SOME)
+def test_a_scale_of_some_rows_is_quiet(tmp_path: Path, name: str) -> None:
+    scale, loss = OF_SOME[name]
+    findings = rehearsed(tmp_path, LOSSES.format(scale=scale, loss=loss)).findings
+    assert "fitted-before-split" not in {f.code for f in findings}

@@ -116,3 +116,51 @@ def test_a_floored_factor_is_reported(tmp_path: Path, name: str) -> None:
 def test_another_floor_division_is_not_reported(tmp_path: Path, name: str) -> None:
     findings = rehearsed(tmp_path, SCRIPT + RIGHT[name]).findings
     assert "floored-factor" not in {f.code for f in findings}
+
+
+POSITIONS = """\
+import math
+
+import torch
+from torch import nn
+
+dim = 64
+half = dim // 2
+steps = torch.arange(0, dim, 2).float()
+table = torch.nn.Parameter(torch.zeros(10, dim // 2))
+"""
+ROUNDED = {
+    "a quotient": (
+        "freq = torch.exp(steps * (-math.log(10000.0) / dim // 2))\n",
+        "`-math.log(10000.0) / (dim // 2)`",
+    ),
+    "a name": (
+        "scale = math.log(10000.0) / dim // 2\nfreq = torch.exp(steps * -scale)\n",
+        "`math.log(10000.0) / (dim // 2)`",
+    ),
+    "a logarithm": (
+        "freq = torch.exp(steps * -(math.log(10000.0) // (half - 1)))\n",
+        "`math.log(10000.0) / (half - 1)`",
+    ),
+}
+EXACT = {
+    "parentheses": "freq = torch.exp(steps * (-math.log(10000.0) / (dim // 2)))\n",
+    "levels": "levels = math.log(dim) / math.log(2) // 2\n",
+    "levels of an exponent": "side = math.exp(math.log(2) * (math.log(dim) // 1))\n",
+    "another base": "side = math.exp(math.log(dim) // math.log(2))\n",
+    "not an exponent": "width = math.log(10000.0) / dim // 2\n",
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_rounded_logarithms_are_reported(tmp_path: Path, name: str) -> None:
+    body, edit = ROUNDED[name]
+    findings = rehearsed(tmp_path, POSITIONS + body).findings
+    (finding,) = [f for f in findings if f.code == "floored-factor"]
+    assert [fix.message for fix in finding.fixes] == [edit]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_logarithms_are_not_reported(tmp_path: Path, name: str) -> None:
+    findings = rehearsed(tmp_path, POSITIONS + EXACT[name]).findings
+    assert "floored-factor" not in {f.code for f in findings}

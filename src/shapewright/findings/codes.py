@@ -944,7 +944,7 @@ REVERSED_GUIDANCE = _mistake("reversed-guidance",
     "guidance that goes from the conditional prediction to the unconditional one",
     "`uncond + scale * (cond - uncond)`")
 FLOORED_FACTOR = _mistake("floored-factor",
-    "a warm-up by `//`, whose factor of the learning rate is 0 to its end",
+    "a factor that `//` makes 0: of a warm-up, of the frequencies of positions",
     "`step / warmup_steps`")
 SCHEDULER_UNIT = _mistake("scheduler-unit",
     "a schedule planned in batches that is stepped once for each epoch, or the reverse",

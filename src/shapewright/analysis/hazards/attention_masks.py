@@ -19,6 +19,7 @@ from shapewright.analysis.hazards.full_masks import find_full_masks
 from shapewright.analysis.hazards.hidden_choices import find_hidden_choices
 from shapewright.analysis.hazards.ignored_masks import find_ignored_masks
 from shapewright.analysis.hazards.inverted_padding import find_inverted_padding
+from shapewright.analysis.hazards.late_masks import find_late_masks
 from shapewright.analysis.hazards.masked_rows import find_masked_rows
 from shapewright.analysis.hazards.missing_masks import find_missing_masks
 from shapewright.analysis.hazards.padded_tokens import (
@@ -46,7 +47,8 @@ def find_mask_mistakes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_ignored_masks(scene)
     yield from find_unpassed_masks(scene)
     yield from find_padded_tokens(scene)
-    yield from find_full_masks(scene)
+    full = list(find_full_masks(scene))
+    yield from full or find_late_masks(scene)
     yield from find_hidden_queries(scene)
     yield from find_inverted_padding(scene)
     yield from find_hidden_choices(scene)

@@ -12,6 +12,7 @@ from shapewright.analysis.hazards.flattened_channels import (
     find_unfolded_patches,
 )
 from shapewright.analysis.hazards.rearranged_axes import find_rearranged_axes
+from shapewright.analysis.hazards.turned_pixels import find_turned_pixels
 from shapewright.analysis.hazards.written_sizes import (
     find_axis_of_maker,
     find_input_dim,
@@ -60,6 +61,7 @@ def find_mixing_views(scene: HazardContext) -> Iterator[Finding]:
     yield from find_unfolded_patches(scene)
     if not mixed:
         yield from find_rearranged_axes(scene)
+    yield from find_turned_pixels(scene)
 
 
 def _find_mixing(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding | None:

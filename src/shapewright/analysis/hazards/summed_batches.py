@@ -1,5 +1,6 @@
 """Find scores of all samples that are added up to one number, which each sample gets:
-`(users * items).sum()` in place of a sum over the features.
+`(users * items).sum()` in place of a sum over the features; and such a sum of a loss,
+of which each element of a mask gets the whole.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.loss_terms import find_base
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import BATCH_DEPENDENCE
 from shapewright.findings.finding import Finding
@@ -38,6 +40,62 @@ def find_summed_batches(scene: HazardContext) -> Iterator[Finding]:
             )
             where = "each sample gets the sum here"
             yield scene.finding(BATCH_DEPENDENCE, total.op, message, (call.op, where))
+    yield from _find_masked_sums(scene)
+
+
+MASKS = operators_with("compares_elements")
+SCALES = PRODUCTS | operators_with("negates", "divides_elements") | {"-"}
+LONGEST = 4
+"""Calls that scale a sum, at most."""
+
+
+def _find_masked_sums(scene: HazardContext) -> Iterator[Finding]:
+    """Yield findings for sums of a whole loss that are multiplied by a mask of its
+    samples and steps: without `dim`, each of them gets the sum of all.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in PRODUCTS or len(call.op.inputs) != 2:
+            continue
+        for at, fact in enumerate(call.op.inputs):
+            mask = call.op.inputs[1 - at]
+            total = _find_scaled_sum(scene, fact) if not fact.shape else None
+            if total is None or total.op.span in seen or not _is_mask(scene, mask):
+                continue
+            shape = tuple(total.op.inputs[0].shape)
+            if shape[:-1] != tuple(mask.shape) or not scene.in_user_code(total.op):
+                continue
+            seen.add(total.op.span)
+            message = (
+                f"`{total.name}` of {shape} adds up the features of all"
+                f" {shape[0]} samples, and a mask of {tuple(mask.shape)} multiplies the"
+                " sum: each element of the mask that is true gets the whole of it"
+            )
+            where = "the mask multiplies the sum here"
+            yield scene.finding(BATCH_DEPENDENCE, total.op, message, (call.op, where))
+
+
+def _find_scaled_sum(scene: HazardContext, fact: Fact) -> OperatorCall | None:
+    """Return the sum without `dim` that a trained number is, perhaps times a factor."""
+    for _ in range(LONGEST):
+        call = scene.maker(fact)
+        if call is None or not fact.requires_grad or len(call.op.inputs) != 1:
+            return None
+        if call.name == "sum":
+            summed = call.op.inputs[0]
+            return call if len(summed.shape) > 1 and not fact.shape else None
+        if call.name not in SCALES:
+            return None
+        fact = call.op.inputs[0]
+    return None
+
+
+def _is_mask(scene: HazardContext, fact: Fact) -> bool:
+    """Return whether the elements of a tensor are truths, or 0 and 1 for them."""
+    base = find_base(scene, fact, ("[]",))
+    maker = scene.maker(base)
+    is_compared = maker is not None and maker.name in MASKS
+    return not fact.requires_grad and (base.dtype == "bool" or is_compared)
 
 
 def _find_total(scene: HazardContext, fact: Fact, other: Fact) -> OperatorCall | None:

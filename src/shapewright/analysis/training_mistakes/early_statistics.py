@@ -16,6 +16,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.copied_rows import is_split
+from shapewright.analysis.training_mistakes.early_weights import iter_early_weights
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
 from shapewright.analysis.training_mistakes.split_branches import iter_branch_splits
 from shapewright.findings.codes import FITTED_BEFORE_SPLIT, looks_for
@@ -54,6 +55,18 @@ def find_early_statistics(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(scaled),
                 (text.span(place), "the rows are split here"),
                 severity="note" if isinstance(scaled, ast.BinOp) else None,
+            )
+            break
+        for early in iter_early_weights(text):
+            yield build_finding(
+                FITTED_BEFORE_SPLIT,
+                f"`{text.line_of(early.statistic)}` knows all rows of"
+                f" `{early.table.id}`, and `{text.line_of(early.first)}` of them are"
+                " for the training: the samples that the model is evaluated on have a"
+                " part in what scales it",
+                text.span(early.statistic),
+                (text.span(early.first), "the rows are split here"),
+                severity="note",
             )
             break
 

@@ -16,6 +16,10 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.floored_logarithms import (
+    get_floored_quotient,
+    iter_floored_logarithms,
+)
 from shapewright.findings.codes import (
     FLOORED_FACTOR,
     RATE_AS_FACTOR,
@@ -305,8 +309,11 @@ KEEPING_FACTOR = frozenset({"min", "max", "float"})
 
 @looks_for(FLOORED_FACTOR)
 def find_floored_factors(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find factors such as `step // warmup_steps`, which are 0 for all of them."""
+    """Find factors such as `step // warmup_steps`, which are 0 for all of them, and
+    rounded frequencies of positions.
+    """
     for text in scene.program.own_texts():
+        yield from _report_logarithms(text)
         names = _collect_factor_functions(text)
         for node in text.nodes:
             if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
@@ -321,6 +328,25 @@ def find_floored_factors(scene: RehearsalContext) -> Iterator[Finding]:
                 " the whole warm-up, which trains nothing",
                 text.span(node),
             )
+
+
+def _report_logarithms(text: SourceText) -> Iterator[Finding]:
+    """Yield findings for exponents whose logarithm is rounded down."""
+    for node in iter_floored_logarithms(text):
+        quotient = get_floored_quotient(node)
+        whole = text.line_of(node)
+        message = (
+            f"`{whole}` rounds the logarithm, which `exp` takes, down to a whole number"
+        )
+        if quotient is not None:
+            message = (
+                f"`{whole}` divides `{text.line_of(quotient)}` by"
+                f" `{text.line_of(node.right)}` and rounds that down to a whole number,"
+                " which `exp` takes: as a divisor, `"
+                f"{text.line_of(quotient.right)} // {text.line_of(node.right)}` needs"
+                " parentheses"
+            )
+        yield build_finding(FLOORED_FACTOR, message, text.span(node))
 
 
 def _collect_factor_functions(text: SourceText) -> set[str]:

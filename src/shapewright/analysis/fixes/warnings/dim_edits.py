@@ -15,7 +15,7 @@ from shapewright.analysis.fixes.position_edits import (
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Op
 
@@ -96,6 +96,18 @@ def suggest_dim_of_features(
         yield with_keyword(text, node, "dim=-1")
     if "are divided by one norm" in finding.message and isinstance(node, ast.Call):
         yield with_keyword(text, node, "dim=-1, keepdim=True")
+
+
+def suggest_channels_last(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x.permute(0, 2, 3, 1)` for `x.transpose(1, 3)` of pixels."""
+    if "exchanges rows and columns" not in finding.message:
+        return
+    owner = get_receiver(node) if isinstance(node, ast.Call) else None
+    if owner is not None and isinstance(node, ast.Call):
+        new = f"{text.written(owner)}.permute(0, 2, 3, 1)"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 STATISTICS = re.compile("mean|std|var")

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.hazards.filled_labels import get_fill
+from shapewright.analysis.hazards.late_masks import LateMask, iter_late_masks
 from shapewright.analysis.hazards.padded_lists import (
     find_filling_calls,
     find_fillings,
@@ -77,6 +79,10 @@ def suggest_mask_of_tokens(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
     """Suggest a mask that is 1 for tokens and 0 for padding, in place of ones."""
+    for late in iter_late_masks(text):
+        if late.statement is node:
+            yield from _move_mask(text, late)
+            return
     if "is 1 everywhere, and the tokens" not in finding.message:
         return
     places = [program.node(related.span) for related in finding.related]
@@ -99,6 +105,38 @@ def suggest_mask_of_tokens(
             new = f"({names.pop()} != {number[1]}).long()"
     if new and isinstance(ones, ast.expr):
         yield Fix("fits", f"`{new}`", (Edit(where.span(ones), new),))
+
+
+def _move_mask(text: SourceText, late: LateMask) -> Iterator[Fix]:
+    """Suggest to write the ones of a mask before its list is padded, or a comparison
+    of the tokens with the padding.
+    """
+    target = late.statement.targets[0]
+    if not isinstance(target, ast.Subscript):
+        number = text.written(late.value)
+        new = f"[int(token != {number}) for token in {late.tokens}]"
+        if isinstance(late.statement.value, ast.BinOp):
+            edit = Edit(text.span(late.statement.value), new)
+            yield Fix("fits", f"`{new}`", (edit,))
+        return
+    mask, body = (
+        text.written(target.value),
+        getattr(text.parent(late.padding), "body", []),
+    )
+    first, last = body.index(late.padding), body.index(late.statement)
+    moved = [
+        statement
+        for statement in body[first + 1 : last + 1]
+        if isinstance(statement, ast.Assign)
+        and text.written(statement.targets[0]) in (mask, text.written(target))
+    ]
+    indent = text.lines[late.padding.lineno - 1][: late.padding.col_offset]
+    lines = f"\n{indent}".join(text.written(statement) for statement in moved)
+    edits = (
+        write_before(text, late.padding, lines),
+        *(cut_lines(text, statement) for statement in moved),
+    )
+    yield Fix("fits", f"`{text.written(late.statement)}` before the padding", edits)
 
 
 def _is_own_value(text: SourceText, name: ast.Name) -> bool:

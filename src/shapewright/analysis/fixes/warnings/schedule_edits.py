@@ -13,6 +13,9 @@ from shapewright.analysis.fixes.statements import (
     write_before,
 )
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.floored_logarithms import (
+    get_floored_quotient,
+)
 from shapewright.analysis.training_mistakes.missing_steps import SCHEDULER
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
@@ -234,8 +237,14 @@ def suggest_rate_of_one(
 def suggest_true_division(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `step / warmup` for `step // warmup`."""
+    """Suggest `step / warmup` for `step // warmup`, `a / (b // 2)` for `a / b // 2`."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        quotient = get_floored_quotient(node)
+        if quotient is not None:
+            below = f"({text.written(quotient.right)} // {text.written(node.right)})"
+            new = f"{text.written(quotient.left)} / {below}"
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+            return
         left, right = text.span(node.left), text.span(node.right)
         between = Span(
             text.file, left.end_line, left.end_column, right.line, right.column

@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.batch_loops import match_arguments
+from shapewright.analysis.training_mistakes.early_weights import (
+    EarlyWeight,
+    iter_early_weights,
+)
 from shapewright.analysis.training_mistakes.own_categories import (
     TRAINED,
     find_numbering_of_training,
@@ -31,6 +35,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
     get_called_name,
+    iter_assignments,
     list_reads,
 )
 
@@ -207,6 +212,10 @@ def suggest_later_scaler(
 ) -> Iterator[Fix]:
     """Suggest a scaler that is fitted on the rows for training, behind the split."""
     place = program.call_at(finding.related[0].span) if finding.related else None
+    for early in iter_early_weights(text):
+        if early.statistic is node and isinstance(early.first.slice, ast.Slice):
+            yield from _suggest_training_rows(text, early)
+            return
     if isinstance(node, ast.Call) and get_called_name(node) == "fit_transform":
         yield from _suggest_first_rows(program, finding, text, node)
     scaling = text.statement_of(node) if isinstance(node, ast.expr) else None
@@ -240,6 +249,22 @@ def suggest_later_scaler(
     edits.append(write_after(text, split, f"\n{indent}".join(lines)))
     shown = " and ".join(f"`{line}`" for line in lines)
     yield Fix("fits", f"{shown} behind the split", tuple(edits))
+
+
+def _suggest_training_rows(text: SourceText, early: EarlyWeight) -> Iterator[Fix]:
+    """Suggest `y[:n].std(0)` for `y.std(0)`, where `n` is known above it."""
+    rows = early.first.slice
+    count = rows.upper if isinstance(rows, ast.Slice) else None
+    names = collect_names(count) if count is not None else set()
+    scope = text.around(early.statistic, *FUNCTIONS) or text.tree
+    late = {
+        target.id
+        for target, value in iter_assignments(scope)
+        if isinstance(target, ast.Name) and value.lineno >= early.statistic.lineno
+    }
+    if not names & late:
+        new = text.written(early.first)
+        yield Fix("fits", f"`{new}`", (Edit(text.span(early.table), new),))
 
 
 def _suggest_first_rows(

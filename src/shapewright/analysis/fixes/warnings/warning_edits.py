@@ -33,6 +33,7 @@ from shapewright.analysis.fixes.warnings.data_edits import (
 )
 from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_arrow,
+    suggest_channels_last,
     suggest_dim_of_features,
     suggest_kept_dim,
     suggest_other_axis,
@@ -359,7 +360,7 @@ WAYS: dict[str, Suggest] = {
     ADVERSARIAL_LABELS: suggest_label_of_side,
     REVERSED_POLICY: suggest_negative,
     UNIFORM_NOISE: suggest_normal_noise,
-    VIEW_MIXES_DIMS: suggest_transpose,
+    VIEW_MIXES_DIMS: combine(suggest_transpose, suggest_channels_last),
     PADDED_MEAN: suggest_masked_mean,
     REPEATED_INDEX: suggest_added_entries,
     WRONG_AXIS: combine(suggest_kept_dim, suggest_turned_norm, suggest_other_dim),
