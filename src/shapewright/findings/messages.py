@@ -382,7 +382,22 @@ MESSAGES = (
         "to-numpy",
     ),
     _Message(
+        r"size mismatch for (?P<key>[\w.]+): copying a param with shape "
+        rf"{_make_size_pattern('saved')} from checkpoint, the shape in current model "
+        rf"is {_make_size_pattern('built')}",
+        "state-dict-mismatch",
+        "`{key}` is ({saved}) in what is loaded and ({built}) in the model: it was "
+        "saved of a model that was built with other sizes, or of another one.",
+    ),
+    _Message(
         r"in loading state_dict|Missing key|Unexpected key", "state-dict-mismatch"
+    ),
+    _Message(
+        r"grad can be implicitly created only for scalar outputs",
+        "shape-mismatch",
+        "`backward()` starts from a single number, and the loss holds several: "
+        "nothing has reduced it. `loss.mean()` or `loss.sum()` does, behind the whole "
+        "product where each error has its own weight.",
     ),
     _Message(
         r"loaded state dict (?:has a different number of parameter groups|contains a "
