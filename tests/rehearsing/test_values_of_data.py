@@ -233,8 +233,9 @@ def test_a_sampling_loop_that_hands_on_the_state_or_all_tokens(
 
 
 METRICS = """
-features, targets = torch.tensor(table).float(), torch.tensor(table[:, 0]).float()
-model = nn.Linear(5, 1)
+features = torch.tensor(table[:, 1:]).float()
+targets = torch.tensor(table[:, 0]).float()
+model = nn.Linear(4, 1)
 model.eval()
 predictions, truths = [], []
 with torch.no_grad():

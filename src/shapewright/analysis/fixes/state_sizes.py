@@ -25,6 +25,8 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Fact
 
+TOKENS = 2
+"""So many more places than a table has may be tokens that stand before the others."""
 DEEPEST = 3
 """Names between a table and the parameter that counts its rows."""
 
@@ -47,6 +49,8 @@ def suggest_size_of_state(program: Program, failure: Failure) -> Iterator[Fix]:
     if len(op.inputs) != 2 or len(pairs) != 1:
         return
     ((has, needs),) = pairs
+    if needs - has <= TOKENS:
+        return  # the table lacks a token of the whole, whatever it is built with
     for path in _list_states(program, op.inputs, has):
         yield from _change_parameter(program, path, has, needs)
 
