@@ -120,9 +120,11 @@ def _find_collected_states(program: Program, failure: Failure) -> Op | None:
             and fact.ndim == len("LBH")
             for layer, fact in zip(layers, maker.inputs, strict=True)
         )
-        joined, part = maker.outputs[0].shape, maker.inputs[0].shape
-        is_along = joined == (part[0], len(maker.inputs) * part[1], part[2])
-        return maker if are_states and is_along else None
+        if not are_states:
+            return None
+        part = maker.inputs[0].shape
+        along_batch = (part[0], len(maker.inputs) * part[1], part[2])
+        return maker if maker.outputs[0].shape == along_batch else None
     return None
 
 

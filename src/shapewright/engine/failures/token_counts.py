@@ -13,6 +13,7 @@ from shapewright.engine.call_sites import USER
 from shapewright.engine.engine import Engine
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.operators.failed_calls import Unmet
+from shapewright.program.spans import is_installed
 
 TOKENIZING = ("encode", "vocab", "stoi", "get_vocab")
 """Methods and attributes of which a tokenizer or a vocabulary has one."""
@@ -22,14 +23,16 @@ MOST = 20
 
 def count_tokens(engine: Engine, needed: Unmet | None) -> tuple[tuple[str, int], ...]:
     """Return the names of dicts and tokenizers in the frames of the program around a
-    lookup that has too few rows, each with its length.
+    lookup that has too few rows, each with its length. Installed libraries that call
+    the program have dicts of their own, which say nothing of it.
     """
     if needed is None or needed.code != INDEX_OUT_OF_RANGE:
         return ()
     counts: dict[str, int] = {}
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(counts) < MOST:
-        if engine.sites.kind_of(frame.f_code) == USER:
+        is_of_user = engine.sites.kind_of(frame.f_code) == USER
+        if is_of_user and not is_installed(frame.f_code.co_filename):
             for name, value in _iter_values(dict(frame.f_locals)):
                 length = _count_tokens_of(value)
                 if length and len(counts) < MOST:
