@@ -60,13 +60,17 @@ def find_unread(folder: Path, text: str) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(
     "evaluation",
-    [LOOP.replace("LOADER", "train_loader"), "print(evaluate(net, train_loader))"],
+    [
+        LOOP.replace("LOADER", "train_loader"),
+        "print(evaluate(net, train_loader))",
+        "print(evaluate(net, train_loader) / len(val_loader.dataset))",
+    ],
 )
 def test_an_evaluation_on_the_batches_of_training(
     evaluation: str, tmp_path: Path
 ) -> None:
     words = (
-        "this evaluates on the batches of `train_loader`, and nothing reads"
+        "this evaluates on the batches of `train_loader`, and nothing reads those of"
         " `val_loader`"
     )
     text = SCRIPT.replace("EVALUATION", evaluation)
@@ -88,7 +92,6 @@ def test_a_training_on_the_batches_of_the_test(tmp_path: Path) -> None:
         LOOP.replace("LOADER", "val_loader"),
         "print(evaluate(net, val_loader))",
         "train_accuracy = evaluate(net, train_loader)",
-        "print(len(val_loader)); print(evaluate(net, train_loader))",
         "print(sum(x.mean() for x, _ in train_loader))",
         "for x, _ in train_loader:\n        print(x.mean(), x.max())",
         "pass",

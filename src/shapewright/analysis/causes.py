@@ -179,7 +179,7 @@ def _describe_origin(program: Program, way: Way, size: int) -> list[Related]:
         path = program.states.get(way.fact.tensor, "")
         module = path.rpartition(".")[0]
         built = program.built.get(module)
-        name = find_argument(program, module, size)
+        name = find_argument(program, module, size, way.dim)
         if built is not None and name:
             return [Related(built.span, f"{size} is `{name}` of `{module}`")]
         where = (last.span if last else None) or (built.span if built else None)
@@ -288,15 +288,23 @@ def get_short_name(program: Program, op: Op) -> str:
     return f"`{layer.path}`" if layer is not None else f"`{op.name}`"
 
 
-def find_argument(program: Program, module: str, size: int) -> str:
+def find_argument(
+    program: Program, module: str, size: int, dim: int | None = None
+) -> str:
     """Return the name of the layer's constructor argument that has this size, or an
-    empty string.
+    empty string. Of `in_channels` and `out_channels` of one size, `dim` of the weight
+    decides.
     """
     built = program.built.get(module)
-    for name, value in built.values if built is not None else ():
-        if value == size and type(value) is int and name not in NO_SIZES:
-            return name
-    return ""
+    names = [
+        name
+        for name, value in (built.values if built is not None else ())
+        if value == size and type(value) is int and name not in NO_SIZES
+    ]
+    is_turned = built is not None and "Transpose" in built.class_name
+    side = {None: "", 0: "in_" if is_turned else "out_"}.get(dim, "")
+    return next((name for name in names if side and name.startswith(side)),
+                next(iter(names), ""))  # fmt: skip
 
 
 NO_SIZES = frozenset({"kernel_size", "stride", "padding", "dilation", "groups"})

@@ -12,7 +12,11 @@ from dataclasses import replace
 from math import inf
 
 from shapewright.analysis.hazards.context import HazardContext
-from shapewright.analysis.hazards.loss_terms import find_base, iter_losses
+from shapewright.analysis.hazards.loss_terms import (
+    find_base,
+    is_trained,
+    iter_losses,
+)
 from shapewright.analysis.hazards.value_ranges import Range, find_range
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -21,13 +25,10 @@ from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import get_called_name, get_own_attribute
-from shapewright.record.ops import Fact
 
 RAMPS = frozenset({"relu", "relu_"})
 LIMITS = operators_with("clamps") | {"clamp_min", "clamp_max"}
 LARGER = frozenset({"maximum", "max"})
-FARTHEST = 64
-"""Calls behind a hinge that are looked at."""
 LARGEST_COSINE = 1
 
 
@@ -39,7 +40,7 @@ def find_idle_hinges(scene: HazardContext) -> Iterator[Finding]:
         if call.op.span in seen or not call.op.outputs[0].requires_grad:
             continue
         idle = _find_idle(scene, call)
-        if idle is None or not _is_trained(scene, call.op.outputs[0], losses):
+        if idle is None or not is_trained(scene, call.op.outputs[0], losses):
             continue
         limit, limits, at = idle
         seen.add(call.op.span)
@@ -141,21 +142,6 @@ def _describe(limits: Range) -> str:
     return f"between {limits.low:g} and {limits.high:g}"
 
 
-def _is_trained(scene: HazardContext, fact: Fact, losses: set[int]) -> bool:
-    """Return whether a backward pass begins at what follows from a tensor."""
-    waiting, seen = [fact.tensor], set[int]()
-    while waiting and len(seen) < FARTHEST:
-        tensor = waiting.pop(0)
-        if tensor in losses:
-            return True
-        if tensor in seen:
-            continue
-        seen.add(tensor)
-        for user in scene.users.get(tensor, ()):
-            waiting += [out.tensor for out in user.op.outputs if out.requires_grad]
-    return False
-
-
 def _find_wide_margins(scene: HazardContext, losses: set[int]) -> Iterator[Finding]:
     """Find `cosine_embedding_loss` with a margin that no cosine is above."""
     seen: set[object] = {None}
@@ -164,7 +150,7 @@ def _find_wide_margins(scene: HazardContext, losses: set[int]) -> Iterator[Findi
             continue
         margin = call.given(3, "margin", default=0.0)
         is_wide = isinstance(margin, int | float) and margin >= LARGEST_COSINE
-        if not is_wide or not _is_trained(scene, call.op.outputs[0], losses):
+        if not is_wide or not is_trained(scene, call.op.outputs[0], losses):
             continue
         target = find_base(scene, call.op.inputs[-1])
         maker = scene.maker(target)

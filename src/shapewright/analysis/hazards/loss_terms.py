@@ -172,3 +172,22 @@ def is_of_function(scene: HazardContext, fact: Fact) -> bool:
         return False
     outputs = {out.tensor: out.requires_grad for out in maker.op.outputs}
     return outputs.get(fact.tensor) is False
+
+
+def is_trained(scene: HazardContext, fact: Fact, losses: set[int]) -> bool:
+    """Return whether a backward pass begins at a tensor, or at what follows from it."""
+    waiting, seen = [fact.tensor], set[int]()
+    while waiting and len(seen) < MOST_FOLLOWED:
+        tensor = waiting.pop(0)
+        if tensor in losses:
+            return True
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        for user in scene.users.get(tensor, ()):
+            waiting += [out.tensor for out in user.op.outputs if out.requires_grad]
+    return False
+
+
+MOST_FOLLOWED = 64
+"""Tensors that are followed from one to a backward pass."""

@@ -16,6 +16,7 @@ from shapewright.analysis.hazards.loss_terms import (
     QUOTIENTS,
     REARRANGING,
     SUMS,
+    is_trained,
     iter_losses,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -53,7 +54,7 @@ def find_number_terms(scene: HazardContext) -> Iterator[Finding]:
             text, node = place
             for read, name in _find_reads(text, node, reads, call.op):
                 source = _find_tracked(scene, read.inputs[0])
-                if source is None or _is_trained(scene, source, trained):
+                if source is None or is_trained(scene, source, trained):
                     continue
                 message = (
                     f"a term of the loss has no gradient: `{name}` is a number that"
@@ -132,18 +133,3 @@ def _find_tracked(scene: HazardContext, fact: Fact) -> Fact | None:
             return None
         fact = call.op.inputs[0]
     return None
-
-
-def _is_trained(scene: HazardContext, fact: Fact, losses: set[int]) -> bool:
-    """Return whether a backward pass begins at a tensor, or at what follows from it."""
-    waiting, seen = [fact.tensor], set[int]()
-    while waiting and len(seen) < MOST:
-        tensor = waiting.pop(0)
-        if tensor in losses:
-            return True
-        if tensor in seen:
-            continue
-        seen.add(tensor)
-        for user in scene.users.get(tensor, ()):
-            waiting += [out.tensor for out in user.op.outputs if out.requires_grad]
-    return False

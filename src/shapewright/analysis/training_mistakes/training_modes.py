@@ -82,14 +82,19 @@ def find_wrong_modes(scene: RehearsalContext) -> Iterator[Finding]:
     yield from find_compared_modes(scene)
     yield from find_frozen_networks(scene)
     for met in scene.observations("loaded-in-training"):
-        yield build_finding(
-            EVALUATED_IN_TRAINING_MODE,
-            f"`{met.name}` is loaded and used in training mode: "
-            f"{describe_mode(scene, met.name)}",
-            scene.span(met.place),
-            (scene.span(met.other, "load_state_dict"), LOADED_HERE),
-        )
+        yield _report_loaded(scene, met)
     yield from _find_loaded_models(scene)
+
+
+def _report_loaded(scene: RehearsalContext, met: Observation) -> Finding:
+    """Return the finding on a model that is loaded and left in training mode."""
+    return build_finding(
+        EVALUATED_IN_TRAINING_MODE,
+        f"`{met.name}` is loaded and used in training mode: "
+        f"{describe_mode(scene, met.name)}",
+        scene.span(met.place),
+        (scene.span(met.other, "load_state_dict"), LOADED_HERE),
+    )
 
 
 def _find_loaded_models(scene: RehearsalContext) -> Iterator[Finding]:
@@ -103,13 +108,7 @@ def _find_loaded_models(scene: RehearsalContext) -> Iterator[Finding]:
         if any(op.name.rpartition(".")[2] == "grad" for op in scene.program.trace.ops):
             continue  # a training by hand
         if _is_used_in_training_mode(scene, met):
-            yield build_finding(
-                EVALUATED_IN_TRAINING_MODE,
-                f"`{met.name}` is loaded and used in training mode: "
-                f"{describe_mode(scene, met.name)}",
-                scene.span(met.place),
-                (scene.span(met.other, "load_state_dict"), LOADED_HERE),
-            )
+            yield _report_loaded(scene, met)
     for met in scene.observations("told-to-train"):
         is_meant = GENERATOR.search(met.name) or any(map(RENEWED.search, texts))
         if not is_meant and _is_used_in_training_mode(scene, met):

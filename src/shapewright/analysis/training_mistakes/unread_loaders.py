@@ -31,7 +31,8 @@ def find_unread_loaders(scene: RehearsalContext) -> Iterator[Finding]:
         built = _list_built(text)
         read: dict[str, list[ast.Name]] = {}
         for node in text.nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            if is_read and isinstance(node, ast.Name) and not _is_counted(text, node):
                 read.setdefault(node.id, []).append(node)
         trained = [name for name in built if OF_TRAINING.search(name)]
         held_out = [name for name in built if HELD_OUT.search(name)]
@@ -47,10 +48,18 @@ def find_unread_loaders(scene: RehearsalContext) -> Iterator[Finding]:
             yield build_finding(
                 UNUSED_SPLIT,
                 f"this {wanted} on the batches of `{others[0]}`, and nothing reads"
-                f" `{unread[0]}`",
+                f" those of `{unread[0]}`",
                 text.span(meant[0]),
                 (text.span(built[unread[0]]), f"`{unread[0]}` is made here"),
             )
+
+
+def _is_counted(text: SourceText, name: ast.Name) -> bool:
+    """Return whether only a length is read: `len(loader)`, `len(loader.dataset)`."""
+    outer = text.parent(name)
+    if isinstance(outer, ast.Attribute) and outer.attr in ("dataset", "sampler"):
+        outer = text.parent(outer)
+    return isinstance(outer, ast.Call) and get_called_name(outer) == "len"
 
 
 def _list_built(text: SourceText) -> dict[str, ast.expr]:

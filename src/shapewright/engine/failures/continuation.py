@@ -30,7 +30,7 @@ from shapewright.engine.absence import UNFOLLOWED, NotHere
 from shapewright.engine.autograd_graph import join_graph
 from shapewright.engine.call_sites import TORCH, USER, Sites
 from shapewright.engine.dispatch.answers import find_needs, find_rule, intern_outputs
-from shapewright.engine.dispatch.results import convert_for_record
+from shapewright.engine.dispatch.results import convert_for_record, is_in_place
 from shapewright.engine.failures.caught_errors import is_handled
 from shapewright.engine.failures.repairs import find_repairs
 from shapewright.engine.failures.token_counts import count_tokens
@@ -175,6 +175,7 @@ def _substitute_result(
     if _is_end(engine, error, frame, needed):
         raise error
     search = find_repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
+    returns_first = first != "__setitem__" and is_in_place(first, kwargs)
     of_hook = first == "backward" and len(args) < 2 and kwargs.get("gradient") is None
     if of_history or of_hook or first in WITHOUT_REPAIRS:
         search = iter(())
@@ -203,7 +204,7 @@ def _substitute_result(
             out, guessed = _choose_repair(engine, repairs)
         elif of_history and first in ("backward", "requires_grad"):
             out = None
-        elif of_history and tensors and _is_in_place(first, kwargs):
+        elif of_history and tensors and returns_first:
             out = tensors[0]
     if needed is not None:
         declared = [isinstance(tensor, Parameter) for tensor in tensors]
@@ -213,7 +214,7 @@ def _substitute_result(
         ]
     goes_on = out is not FAILED
     out = out if goes_on else None
-    if goes_on and tensors and _is_in_place(first, kwargs):
+    if goes_on and tensors and returns_first:
         out = tensors[0]
     outs = tuple(engine.info(tensor) for tensor in nests.collect_tensors((out,)))
     if UNFOLLOWED.search(str(error)):
@@ -302,14 +303,6 @@ def _find_unsure_sizes(
             pairs = zip(had, grant.value.shape, strict=False)
             sizes |= {size for a, b in pairs if a != b for size in (a, b)}
     return sizes
-
-
-def _is_in_place(name: str, kwargs: Any) -> bool:
-    """Return whether the call writes to its first tensor and returns it."""
-    if name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
-        return True
-    plain = name.endswith("_") and not name.endswith("__")
-    return plain or kwargs.get("inplace") is True
 
 
 def _choose_repair(
