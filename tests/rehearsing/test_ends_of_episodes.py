@@ -50,6 +50,15 @@ WRONG = {
         "",
         "(1 - terminals.float())",
     ),
+    "a mask of the end": ("done_mask", "pass", PLAIN, "", "(1 - done_mask)"),
+    "a mask before the end": (
+        "done_mask",
+        "dones = torch.zeros(8); kept = 1 - dones",
+        PLAIN,
+        "",
+        "done_mask",
+    ),
+    "a factor": ("not_done", "pass", PLAIN, "", "not_done"),
 }
 
 
@@ -68,6 +77,8 @@ RIGHT = {
     "read before": ("dones", "following = following * (1 - dones)[:, None]", PLAIN),
     "cast and read": ("dones", "dones = dones.float()", f"{PLAIN} * (1 - dones)"),
     "used up": ("dones", "dones, values = 1 - dones, 0", f"{PLAIN} * dones"),
+    "a factor that is read": ("not_done", "pass", f"{PLAIN} * not_done"),
+    "a mask of something": ("mask", "pass", PLAIN),
     "another flag": ("weights", "pass", PLAIN),
     "no end": ("_", "pass", PLAIN),
     "an end of one": ("_", "done = len(memory) > 2", PLAIN),

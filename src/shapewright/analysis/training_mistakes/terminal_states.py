@@ -21,6 +21,15 @@ ENDED = re.compile(
     r"(batch_|b_)?(is_)?(dones?|terminals?|terminated|terminations?|ended|over|game_over"
     r"|finished|last_steps?|episode_ends?)(_batch|_b|_flags?|s)?"
 )
+OF_MASKS = re.compile(
+    r"(dones?|terminals?|ends?|episode|batch|b)_masks?(_batch|_b)?|masks?(_batch|_b)?"
+)
+"""Names of factors of which the name says not whether they are 1 at the end."""
+GOING_ON = re.compile(
+    r"(batch_|b_)?(not_?|non_?)(dones?|terminals?|ended|over|finals?)(_masks?|_batch|_b|s)?"
+    r"|continues?"
+)
+"""Names of factors that are 1 before the end."""
 DISCOUNT = re.compile(r"gamma|discount", re.IGNORECASE)
 
 
@@ -164,9 +173,26 @@ def _find_unread_flag(text: SourceText, nodes: list[ast.AST]) -> ast.Name | None
             name = item.id.strip("_")
             if not name and not is_script and not _is_told_otherwise(node, read):
                 name = _find_stored_name(text, len(target.elts), at)
-            if ENDED.fullmatch(name) and not (is_script and _is_read(text, name)):
+            is_bare = name.removeprefix("b_").startswith("mask")  # of anything
+            is_of_end = _is_of_end(name) and (not is_bare or is_factor(text, name))
+            if is_of_end and not (is_script and _is_read(text, name)):
                 return item
     return None
+
+
+def _is_of_end(name: str) -> bool:
+    """Return whether a name is that of a flag, or a factor, of ended episodes."""
+    kinds = (ENDED, OF_MASKS, GOING_ON)
+    return any(kind.fullmatch(name) for kind in kinds)
+
+
+def is_factor(text: SourceText, name: str) -> bool:
+    """Return whether what a program keeps under a name is 1 before the end, and 0 at
+    it: by the name, or as the file turns a flag and keeps it as a mask.
+    """
+    if GOING_ON.fullmatch(name):
+        return True
+    return OF_MASKS.fullmatch(name) is not None and _is_turned_anywhere(text)
 
 
 def _collect_read(text: SourceText, nodes: list[ast.AST]) -> set[str]:
@@ -238,7 +264,7 @@ def _is_told_otherwise(node: ast.AST, read: set[str]) -> bool:
     so does a function that reads one.
     """
     of_step = isinstance(node, ast.Assign) and get_called_name(node.value) == "step"
-    return of_step or any(ENDED.fullmatch(name) for name in read)
+    return of_step or any(_is_of_end(name) for name in read)
 
 
 def _find_stored_name(text: SourceText, count: int, at: int) -> str:
@@ -267,7 +293,7 @@ def _find_target(text: SourceText, nodes: list[ast.AST]) -> ast.BinOp | None:
         name = get_called_name(node) if isinstance(node, ast.Call) else ""
         for _, other in text.functions(name) if name else ():
             reads = {n.id for n in ast.walk(other) if isinstance(n, ast.Name)}
-            if not any(ENDED.fullmatch(part) for part in reads):
+            if not any(_is_of_end(part) for part in reads):
                 product = product or _find_discounted(text, [*ast.walk(other)])
     return product
 

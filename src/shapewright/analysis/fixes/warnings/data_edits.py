@@ -14,6 +14,7 @@ from shapewright.analysis.provenance.call_expressions import find_tensor_express
 from shapewright.analysis.training_mistakes.filtered_indices import (
     iter_filtered_indices,
 )
+from shapewright.analysis.training_mistakes.terminal_states import is_factor
 from shapewright.analysis.training_mistakes.unequal_transforms import list_steps
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
@@ -375,7 +376,9 @@ def suggest_normalize(
 def suggest_end_of_episode(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest to multiply a discounted value by `1 - done`."""
+    """Suggest to multiply a discounted value by `1 - done`, or by what is kept of it
+    as a mask.
+    """
     if "and nowhere else" in finding.message and isinstance(node, ast.expr):
         new = f"(1 - {text.written(node)})"
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
@@ -385,8 +388,9 @@ def suggest_end_of_episode(
         if flag is None or not isinstance(node, ast.expr):
             continue
         name = flag[0].written(flag[1])
+        is_kept = is_factor(flag[0], name)
         for written in (name, f"{name}.float()"):
-            new = f" * (1 - {written})"
+            new = f" * {written}" if is_kept else f" * (1 - {written})"
             shown = f"`{join_lines(text.written(node))}{new}`"
             yield Fix("fits", shown, (Edit(text.span(node).end, new),))
 
