@@ -90,6 +90,66 @@ def test_an_evaluation_that_records_gradients(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+SHARED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Step:
+    def __init__(self, optimizer=None):
+        self.optimizer = optimizer
+
+    def __call__(self, loss):
+        if self.optimizer is not None:
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+        return loss.item()
+
+
+def run(loader, model, step):
+    total = 0.0
+    for x, y in loader:
+        total += step(nn.functional.cross_entropy(model(x), y))
+    return total / len(loader)
+
+
+data = TensorDataset(torch.randn(40, 10), torch.randint(0, 3, (40,)))
+train, test = DataLoader(data, batch_size=8), DataLoader(data, batch_size=10)
+model = nn.Sequential(nn.Linear(10, 8), nn.ReLU(), nn.Linear(8, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    model.train()
+    loss = run(train, model, Step(optimizer))
+    MODE
+    EVALUATE
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "evaluate", "edit"),
+    [
+        ("model.eval()", "score = run(test, model, Step())",
+         "`with torch.no_grad():` around the call"),
+        ("model.train(False)", "run(test, model, Step())",
+         "`with torch.no_grad():` around the call"),
+        ("model.eval()", "with torch.no_grad(): score = run(test, model, Step())", ""),
+        ("model.eval()", "score = run(test, model, Step(optimizer))", ""),
+    ],
+)  # fmt: skip
+def test_a_loop_that_trains_in_another_call(
+    mode: str, evaluate: str, edit: str, tmp_path: Path
+) -> None:
+    text = SHARED.replace("MODE", mode).replace("EVALUATE", evaluate)
+    fixes = [
+        each.fixes[0].message
+        for each in rehearsed(tmp_path, text).findings
+        if each.code == "evaluated-with-graph"
+    ]
+    assert fixes == ([edit] if edit else [])
+
+
 def test_two_models_that_are_compared_are_no_evaluation(tmp_path: Path) -> None:
     text = """\
     nets = [model, nn.Linear(10, 3)]

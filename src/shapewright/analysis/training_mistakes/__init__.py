@@ -59,6 +59,9 @@ from shapewright.analysis.training_mistakes import (
     paired_augmentations as paired_augmentations,
 )
 from shapewright.analysis.training_mistakes import preparations as preparations
+from shapewright.analysis.training_mistakes import (
+    recorded_evaluations as recorded_evaluations,
+)
 from shapewright.analysis.training_mistakes import repeated_seeds as repeated_seeds
 from shapewright.analysis.training_mistakes import (
     restarted_loaders as restarted_loaders,

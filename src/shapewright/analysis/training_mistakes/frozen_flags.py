@@ -1,4 +1,4 @@
-"""Find flags that freeze nothing, and evaluations that record gradients."""
+"""Find flags that freeze nothing."""
 
 from __future__ import annotations
 
@@ -10,26 +10,21 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.analysis.training_mistakes.growth import add_growth
 from shapewright.analysis.training_mistakes.swapped_flags import find_swapped_flags
 from shapewright.analysis.training_mistakes.unread_options import find_unread_options
 from shapewright.findings.codes import (
-    EVALUATED_WITH_GRAPH,
     FLAG_WITHOUT_EFFECT,
     looks_for,
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
-from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
     OPTIMIZERS,
     get_called_name,
-    get_last_line,
     get_last_name,
     iter_assignments,
 )
-from shapewright.record.report import Moment
 
 MISSPELT = frozenset(
     {"require_grad", "require_grads", "requires_grads", "requires_gradient",
@@ -169,134 +164,3 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
     }
     known = {"Sequential", "Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM"}
     return bool(kinds) and all(kind in known | classes for kind in kinds)
-
-
-_Pass = ast.For | ast.ListComp | ast.GeneratorExp
-"""What goes through data: a loop, or an expression that is one."""
-
-
-@looks_for(EVALUATED_WITH_GRAPH, misled_by_errors=True)
-def find_recorded_evaluations(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find loops that evaluate a model with gradients recorded."""
-    training = {
-        (loop.moment.file, loop.moment.line)
-        for loop in scene.loops()
-        if set(_iter_kinds(loop.moment)) & {"backward", "step", "train", "zero_grad"}
-    }
-    for text in scene.program.own_texts():
-        reported: list[_Pass] = []
-        for node in text.nodes:
-            if not isinstance(node, _Pass):
-                continue
-            over = node.iter if isinstance(node, ast.For) else node.generators[0].iter
-            inside = any(parent in reported for parent in text.outwards(node))
-            if (
-                inside
-                or (get_called_name(over) == "range" and not isinstance(node, ast.For))
-                or (text.file, node.lineno) in training
-                or not _is_after_eval(text, node)
-                or _is_over_models(node)
-            ):
-                continue
-            span = _find_graph(scene, text, node)
-            if span is None:
-                continue
-            reported.append(node)
-            held = "the activations of each batch are held"
-            if _is_sum_kept(scene, text, node):
-                held = "the activations of all batches are held by a sum,"
-            finding = build_finding(
-                EVALUATED_WITH_GRAPH,
-                f"this evaluates with gradients recorded: {held} for a backward pass"
-                " that never comes",
-                span,
-                (text.span(over), "in this loop, after `eval()`"),
-            )
-            yield add_growth(scene, finding, (text.file, node.lineno))
-
-
-def _is_over_models(loop: _Pass) -> bool:
-    """Return whether what a loop goes through is called: networks, `net(x) for net in
-    nets`, each with the same data.
-    """
-    target = loop.target if isinstance(loop, ast.For) else loop.generators[0].target
-    names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in names
-        for node in ast.walk(loop)
-    )
-
-
-def _iter_kinds(moment: Moment) -> Iterator[str]:
-    """Yield the kinds of all events within an event."""
-    for event in moment.inner:
-        yield event.kind
-        yield from _iter_kinds(event)
-
-
-def _is_after_eval(text: SourceText, loop: _Pass) -> bool:
-    """Return whether the function of a loop calls `eval()` above it, and takes no
-    gradient below it.
-    """
-    function = text.around(loop, ast.FunctionDef, ast.Module)
-    last = get_last_line(loop)
-    for node in ast.walk(function) if function is not None else ():
-        if get_called_name(node) in ("backward", "grad") and node.lineno > last:  # type: ignore[attr-defined]
-            return False
-    modes = [
-        (node.lineno, "eval" if _is_evaluating(node) else "train")
-        for node in (ast.walk(function) if function is not None else ())
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("eval", "train")
-        and node.lineno < loop.lineno
-    ]
-    return bool(modes) and max(modes)[1] == "eval"
-
-
-def _is_evaluating(call: ast.Call) -> bool:
-    """Return whether a call is `eval()`, or `train(False)`."""
-    values = [*call.args, *(word.value for word in call.keywords)]
-    is_off = any(isinstance(v, ast.Constant) and v.value is False for v in values)
-    return get_called_name(call) == "eval" or is_off
-
-
-def _is_sum_kept(scene: RehearsalContext, text: SourceText, loop: _Pass) -> bool:
-    """Return whether a loop adds up tensors with their graphs."""
-    sums = {
-        (text.file, node.lineno)
-        for node in ast.walk(loop)
-        if isinstance(node, ast.AugAssign)
-    }
-    return any(
-        op.span is not None
-        and (op.span.file, op.span.line) in sums
-        and any(fact.requires_grad and not fact.shape for fact in op.outputs)
-        for op in scene.program.trace.ops
-        if op.name in ("+", "+=")
-    )
-
-
-def _find_graph(scene: RehearsalContext, text: SourceText, loop: _Pass) -> Span | None:
-    """Return where a loop first makes a tensor with a graph, if none of its calls takes
-    a gradient.
-    """
-    lines = range(loop.lineno, get_last_line(loop) + 1)
-    first: Span | None = None
-    for op in scene.program.trace.ops:
-        inside = [
-            frame.span
-            for frame in op.frames
-            if frame.span.file == text.file and frame.span.line in lines
-        ]
-        if not inside:
-            continue
-        if op.name.rpartition(".")[2] in ("backward", "grad"):
-            return None
-        graph = any(fact.requires_grad and not fact.is_leaf for fact in op.outputs)
-        graph = graph and (isinstance(loop, ast.For) or bool(op.module))
-        if graph and first is None:
-            first = inside[0]
-    return first

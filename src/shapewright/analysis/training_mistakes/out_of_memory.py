@@ -11,9 +11,6 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.analysis.training_mistakes.frozen_flags import (
-    find_recorded_evaluations,
-)
 from shapewright.analysis.training_mistakes.graph_keepers import (
     find_keepers,
     is_differentiated,
@@ -23,6 +20,9 @@ from shapewright.analysis.training_mistakes.growth import (
     find_full_turn,
 )
 from shapewright.analysis.training_mistakes.kept_graphs import find_kept_graphs
+from shapewright.analysis.training_mistakes.recorded_evaluations import (
+    find_recorded_evaluations,
+)
 from shapewright.findings.codes import OUT_OF_MEMORY, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span

@@ -318,7 +318,15 @@ def suggest_each_once(
 def suggest_no_grad(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `with torch.no_grad():` around a loop."""
+    """Suggest `with torch.no_grad():` around a loop, or a function's call."""
+    statement = text.parent(node) if isinstance(node, ast.Call) else None
+    if isinstance(statement, ast.Expr | ast.Assign):
+        edit = wrap_in_no_grad(text, statement)
+        if edit is not None and any(
+            place.span.line < statement.lineno for place in finding.related
+        ):
+            yield Fix("fits", "`with torch.no_grad():` around the call", (edit,))
+            return
     for loop in text.outwards(node):
         edit = wrap_in_no_grad(text, loop) if isinstance(loop, ast.For) else None
         if edit is not None:
