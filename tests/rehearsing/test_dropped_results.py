@@ -138,3 +138,94 @@ def test_a_value_that_is_read_or_computed_twice_is_quiet(
     name: str, tmp_path: Path
 ) -> None:
     assert "result-dropped" not in find_codes(tmp_path, READ[name])
+
+
+COPIES = """\
+import numpy as np
+import torch
+from torch import nn
+
+rng = np.random.default_rng(0)
+
+
+def load(seed):
+    rows = np.random.rand(40, 3)
+    names = list(range(40))
+    values = np.arange(40)
+    STATEMENT
+    first = rows[values][names]
+    return torch.tensor(first, dtype=torch.float32)
+
+
+model = nn.Linear(3, 1)
+loss = model(load(0)).square().mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "edit"),
+    [
+        ("rng.permutation(names)", "`names = rng.permutation(names)`"),
+        ("np.random.permutation(values)", "`values = np.random.permutation(values)`"),
+        ("np.append(values, 3)", "`values = np.append(values, 3)`"),
+        ("sorted(names)", "`names = sorted(names)`"),
+        ("rows.astype(np.float32)", "`rows = rows.astype(np.float32)`"),
+    ],
+)
+def test_copies_that_are_thrown_away(statement: str, edit: str, tmp_path: Path) -> None:
+    text = COPIES.replace("STATEMENT", statement)
+    (finding,) = rehearsed(tmp_path, text).findings
+    assert finding.code == "result-dropped"
+    assert finding.fixes[0].message == edit
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "names = rng.permutation(names)",
+        "rng.shuffle(names)",
+        "np.clip(values, 0, 39, out=values)",
+        "sorted(rng.normal(size=4))",
+        "names.append(3)",
+        "np.flip(rows)\n    rows = np.ones((40, 3))",
+    ],
+)
+def test_what_changes_in_place_is_no_copy(statement: str, tmp_path: Path) -> None:
+    text = COPIES.replace("STATEMENT", statement)
+    assert not rehearsed(tmp_path, text).findings
+
+
+TABLE = """\
+import pandas as pd
+import torch
+from torch import nn
+
+
+def load():
+    table = pd.DataFrame({"a": [float(i) for i in range(40)], "b": [1.0, 2.0] * 20})
+    STATEMENT
+    return torch.tensor(table.to_numpy(), dtype=torch.float32)
+
+
+model = nn.Linear(2, 1)
+loss = model(load()).square().mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "edit"),
+    [
+        ("table.dropna()", "`table = table.dropna()`"),
+        ("table.sort_values('a')", "`table = table.sort_values('a')`"),
+        ("table.drop(index=[0])", "`table = table.drop(index=[0])`"),
+        ("table.dropna(inplace=True)", ""),
+        ("table.drop(index=[0], inplace=True)", ""),
+    ],
+)
+def test_tables_that_are_thrown_away(statement: str, edit: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    findings = rehearsed(tmp_path, TABLE.replace("STATEMENT", statement)).findings
+    fixes = [finding.fixes[0].message for finding in findings]
+    assert fixes == ([edit] if edit else [])

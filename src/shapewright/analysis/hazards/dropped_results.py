@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.copied_parts import find_copied_parts
+from shapewright.analysis.hazards.dropped_copies import find_dropped_copies
 from shapewright.analysis.hazards.lost_results import find_lost_results
 from shapewright.analysis.hazards.shortcuts import find_unread_shortcuts
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -89,6 +90,7 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     yield from _find_overwritten_results(scene)
     yield from _find_unreturned_outputs(scene)
     yield from find_lost_results(scene.program)
+    yield from find_dropped_copies(scene.program)
     yield from find_copied_parts(scene)
 
 

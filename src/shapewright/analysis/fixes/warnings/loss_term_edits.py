@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.hazards.dropped_copies import find_copied_value
 from shapewright.analysis.hazards.dropped_results import (
     find_overwriting,
     get_changed_operand,
@@ -405,6 +406,8 @@ def suggest_assigned_result(
     op = program.op_at(finding.span, finding.module)
     layer = program.layer(op) if op is not None else None
     value = get_changed_operand(node, layer is not None)
+    if op is None and "new value" in finding.message:
+        value = find_copied_value(text, node)
     if value is None:
         return
     loop = text.around(node, ast.For)
