@@ -32,6 +32,7 @@ CODES = (
     "fitted-anew", "unequal-transforms", "terminal-ignored",
     "same-branches", "size-attribute-set", "sorted-labels", "classes-by-text",
     "split-by-class", "copies-before-split", "label-among-features",
+    "padding-as-token",
     "patience-not-reset", "reversed-guidance",
     "class-weights-inverted", "changed-draw", "schedule-restarted", "restarted-loader",
     "first-group-only", "equal-policies",

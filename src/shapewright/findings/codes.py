@@ -624,6 +624,9 @@ SEVERAL_LABELS = _hazard("several-labels",
 OTHER_PADDING = _hazard("other-padding",
     "a mask of padding that compares tokens with the padding of another vocabulary",
     "the padding index of the embedding of these tokens", of_shapes=False)
+PADDING_AS_TOKEN = _hazard("padding-as-token",
+    "tokens that have the number of padding",
+    "numbers from 1 on, and a row more in the embedding", of_shapes=False)
 OWN_STATISTICS = _hazard("own-statistics",
     "rows for a test that are standardized by their own mean and deviation",
     "the mean and the deviation of the rows for training", of_shapes=False)

@@ -60,6 +60,7 @@ from shapewright.analysis.hazards import own_statistics as own_statistics
 from shapewright.analysis.hazards import padded_means as padded_means
 from shapewright.analysis.hazards import padded_steps as padded_steps
 from shapewright.analysis.hazards import padding_masks as padding_masks
+from shapewright.analysis.hazards import padding_numbers as padding_numbers
 from shapewright.analysis.hazards import parametrized_weights as parametrized_weights
 from shapewright.analysis.hazards import penalty_norms as penalty_norms
 from shapewright.analysis.hazards import pixel_scales as pixel_scales

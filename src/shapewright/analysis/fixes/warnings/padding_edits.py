@@ -37,6 +37,15 @@ from shapewright.program.syntax_nodes import (
 )
 
 
+def suggest_shifted_numbers(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to number the tokens of each row from 1 on."""
+    if isinstance(node, ast.Call) and get_called_name(node) != "pad_sequence":
+        shown = f"`{join_lines(text.written(node))} + 1`"
+        yield Fix("fits", shown, (Edit(text.span(node).end, " + 1"),))
+
+
 def suggest_ignored_lists(
     program: Program, text: SourceText, call: ast.Call
 ) -> Iterator[Fix]:

@@ -101,6 +101,7 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
     suggest_mask_of_columns,
     suggest_mask_of_tokens,
+    suggest_shifted_numbers,
 )
 from shapewright.analysis.fixes.warnings.part_edits import suggest_written_source
 from shapewright.analysis.fixes.warnings.reset_edits import (
@@ -224,6 +225,7 @@ from shapewright.findings.codes import (
     PADDED_LAST_STEP,
     PADDED_MEAN,
     PADDED_TARGETS,
+    PADDING_AS_TOKEN,
     PAIRED_ROWS,
     PARAMETRIZED_WRITE,
     PARTIAL_NORM,
@@ -380,6 +382,7 @@ WAYS: dict[str, Suggest] = {
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
+    PADDING_AS_TOKEN: suggest_shifted_numbers,
     UNSHIFTED_TARGET: combine(suggest_shifted_items, suggest_left_padding),
     SINGLE_CLASS: combine(suggest_sign, suggest_binary_loss_of_one),
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
