@@ -105,3 +105,57 @@ def test_a_state_that_is_not_resumed_is_found(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", RIGHT)
 def test_states_that_are_resumed_or_not_wanted(name: str, tmp_path: Path) -> None:
     assert _found(tmp_path, *RIGHT[name]) == []
+
+
+ALONE = """\
+import os
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+loader = DataLoader(TensorDataset(torch.randn(40, 4), torch.randn(40, 1)), 8)
+
+
+class Trainer:
+    def __init__(self, path):
+        self.net, self.path = nn.Linear(4, 1), path
+        self.optimizer = torch.optim.{optimizer}
+        if os.path.exists(self.path):
+            {load}
+
+    def train(self):
+        for x, y in loader:
+            self.optimizer.zero_grad()
+            nn.functional.mse_loss(self.net(x), y).backward()
+            self.optimizer.step()
+        torch.save({saved}, self.path)
+
+
+trainer = Trainer("last.pt")
+for epoch in range(3):
+    trainer.train()
+"""
+ADAM = "Adam(self.net.parameters(), lr=0.1)"
+RESUME = (
+    'print("resuming")\n            self.net.load_state_dict(torch.load(self.path))'
+)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "load", "saved", "is_told"),
+    [
+        (ADAM, RESUME, "self.net.state_dict()", True),
+        (ADAM, RESUME.replace("resuming", "loaded"), "self.net.state_dict()", False),
+        ("SGD(self.net.parameters(), lr=0.1)", RESUME, "self.net.state_dict()", False),
+        ("SGD(self.net.parameters(), lr=0.1, momentum=0.9)", RESUME,
+         "self.net.state_dict()", True),
+    ],
+    ids=["Adam", "only loaded", "without averages", "momentum"],
+)  # fmt: skip
+def test_a_model_that_is_resumed_alone(
+    optimizer: str, load: str, saved: str, is_told: bool, tmp_path: Path
+) -> None:
+    text = ALONE.format(optimizer=optimizer, load=load, saved=saved)
+    findings = rehearsed(tmp_path, text).findings
+    codes = [(each.code, bool(each.fixes)) for each in findings]
+    assert codes == ([("state-not-resumed", True)] if is_told else [])

@@ -19,9 +19,12 @@ from shapewright.findings.codes import STATE_NOT_RESUMED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    OPTIMIZERS,
     get_called_name,
     get_last_line,
     get_last_name,
+    iter_assignments,
     list_reads,
 )
 from shapewright.record.report import Moment
@@ -58,6 +61,94 @@ def find_states_not_resumed(scene: RehearsalContext) -> Iterator[Finding]:
             lost = [key for key in saved.states if not _is_read(known, key)]
             if lost:
                 yield from _report_lost(text, saved, lost)
+    if not any(_has_state_of_training(text) for text in known):
+        for text in known:
+            yield from _find_models_alone(scene, text, saves)
+
+
+RESUMING = re.compile(r"resum|continu|restart|restor", re.IGNORECASE)
+"""Words of what goes on with a training that has begun."""
+
+
+def _find_models_alone(
+    scene: RehearsalContext, text: SourceText, saves: set[tuple[str, int]]
+) -> Iterator[Finding]:
+    """Find trainings that save the weights of a model at each turn, load them to go on,
+    and begin again with an optimizer that has averages of its own.
+    """
+    optimizers = list(_iter_averaging(text))
+    for call in text.nodes if optimizers else ():
+        if not isinstance(call, ast.Call) or get_called_name(call) != "save":
+            continue
+        if (text.file, call.lineno) not in saves or len(call.args) < 2:
+            continue
+        path = text.written(call.args[1])
+        load = find_resuming(text, path)
+        if get_called_name(call.args[0]) != "state_dict" or load is None:
+            continue
+        (target, kind), *_ = optimizers
+        written = text.written(target)
+        yield build_finding(
+            STATE_NOT_RESUMED,
+            "what is saved is the model alone: where it is loaded to go on,"
+            f" `{written}` starts anew, without the averages of gradients that"
+            f" `{kind}` keeps",
+            text.span(load),
+            (text.span(call), "it is saved here"),
+        )
+
+
+def find_resuming(text: SourceText, path: str) -> ast.Call | None:
+    """Return `model.load_state_dict(torch.load(path))` in a part of a program that
+    resumes a training.
+    """
+    for call in text.nodes:
+        if not isinstance(call, ast.Call) or get_called_name(call) != "load_state_dict":
+            continue
+        loads = [
+            inner
+            for inner in ast.walk(call)
+            if isinstance(inner, ast.Call) and get_called_name(inner) == "load"
+        ]
+        if not loads or not loads[0].args or text.written(loads[0].args[0]) != path:
+            continue
+        inside = [
+            node
+            for node in text.outwards(call)
+            if isinstance(node, (ast.If, *FUNCTIONS))
+        ]
+        words = [
+            node.name if isinstance(node, FUNCTIONS) else text.written(node.test)
+            for node in inside
+        ]
+        words += [
+            str(node.value)
+            for outer in inside[:1]
+            for node in ast.walk(outer)
+            if isinstance(node, ast.Constant)
+        ]
+        if any(RESUMING.search(word) for word in words):
+            return call
+    return None
+
+
+def _iter_averaging(text: SourceText) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the name and the kind of each optimizer that averages gradients."""
+    for target, value in iter_assignments(text.tree):
+        kind = get_called_name(value)
+        words = {word.arg for word in getattr(value, "keywords", [])}
+        if kind in OPTIMIZERS - {"SGD"} or (kind == "SGD" and "momentum" in words):
+            yield target, kind
+
+
+def _has_state_of_training(text: SourceText) -> bool:
+    """Return whether a program reads or loads the state of an optimizer."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in ("state_dict", "load_state_dict")
+        and TRAINING.search(get_last_name(node.value))
+        for node in text.nodes
+    )
 
 
 def _iter_kind(moment: Moment, kind: str) -> Iterator[Moment]:
