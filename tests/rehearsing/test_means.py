@@ -185,3 +185,18 @@ def test_what_is_right_is_left_alone(tmp_path: Path, body: str) -> None:
 
 def test_the_mean_of_one_sample_is_its_loss(tmp_path: Path) -> None:
     assert told(tmp_path, WRONG["divided in place"], size=1) == []
+
+
+def test_a_mean_is_weighed_by_what_is_counted(tmp_path: Path) -> None:
+    body = """
+        total, count = 0.0, 0
+        for inputs, labels in loader:
+            pairs = torch.cat([inputs, inputs])
+            both = torch.cat([labels, labels])
+            total += criterion(model(pairs), both).item()
+            count += both.size(0)
+        return total / count
+    """
+    text = EVALUATION.replace("BODY", indent(dedent(body).strip(), "    "))
+    (finding,) = rehearsed(tmp_path, text.replace("SIZE", "16")).findings
+    assert finding.fixes[0].message.endswith(".item() * both.size(0)`")

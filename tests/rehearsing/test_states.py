@@ -162,6 +162,8 @@ if best is not None:
         ("copy.deepcopy(model.state_dict())", "", 0),
         ("{k: v.clone() for k, v in model.state_dict().items()}", "", 0),
         ("model.state_dict()", "        break", 0),
+        ("dict(model.state_dict())", "", 1),
+        ("model.state_dict().copy()", "", 1),
     ],
 )
 def test_a_state_is_kept_where_the_run_does_not_come(
@@ -170,3 +172,44 @@ def test_a_state_is_kept_where_the_run_does_not_come(
     report = rehearsed(tmp_path, UNMET.replace("KEEP", keep).replace("ENDS", ends))
     codes = [finding.code for finding in report.findings]
     assert codes.count("state-not-copied") == count
+
+
+IN_FUNCTIONS = """\
+import copy
+import torch
+from torch import nn
+
+x, y = torch.rand(40, 2), torch.rand(40, 1)
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train():
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+
+
+best_score, best = 1e9, None
+for epoch in range(5):
+    train()
+    score = (model(x) > 0).float().mean().item()
+    if score > best_score:
+        best_score, best = score, KEEP
+if best is not None:
+    model.load_state_dict(best)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keep", "codes"),
+    [
+        ("model.state_dict()", ["state-not-copied"]),
+        ("copy.deepcopy(model.state_dict())", []),
+    ],
+)
+def test_a_state_beside_its_score_in_a_loop_of_functions(
+    keep: str, codes: list[str], tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, IN_FUNCTIONS.replace("KEEP", keep))
+    assert [finding.code for finding in report.findings] == codes

@@ -65,8 +65,8 @@ def trace_dim(program: Program, fact: Fact, dim: int) -> Way:
             return Way(tuple(steps), fact, dim, "start")
         out = next(output for output in op.outputs if output.tensor == fact.tensor)
         origin = find_origin(op, out, dim)
-        if origin is None:
-            return Way(tuple(steps), fact, dim, "start", op)
+        if origin is None or (origin.how == "part" and out.shape[dim] == 1):
+            return Way(tuple(steps), fact, dim, "start", op)  # a dim that was added
         if origin.how in ("product", "part", "joined"):
             return Way(tuple(steps), fact, dim, origin.how, op, origin.places)
         steps.append(_Step(op, out.shape[dim], origin.how))

@@ -11,12 +11,13 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import STATE_NOT_COPIED
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     get_called_name,
     get_dotted_name,
     get_last_name,
+    pair_targets,
 )
 
 WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
@@ -66,23 +67,44 @@ def find_kept_states(scene: RehearsalContext) -> Iterator[Finding]:
             and len(node.args) == 1
         ]
         for node in text.nodes if loads else ():
-            if not isinstance(node, ast.Assign) or not _is_state(node.value):
-                continue
-            kept = get_dotted_name(node.targets[0])
-            load = next((call for call in loads if _is_of(call, node, kept)), None)
-            if load is None or not _is_trained_on(text, node, load):
-                continue
-            if any(_is_writing(part, kept) for part in text.nodes):
-                continue
-            assert isinstance(node.value, ast.Call)
-            yield build_finding(
-                STATE_NOT_COPIED,
-                f"this state of `{text.written(_get_owner(node.value))}` is no copy:"
-                " the steps that follow change it too, so that nothing is left to go"
-                " back to",
-                text.span(node.value),
-                (text.span(load), "it is loaded here, and is what the model has"),
+            pairs = (
+                pair_targets(node.targets[0], node.value)
+                if isinstance(node, ast.Assign)
+                else ()
             )
+            for target, value in pairs:
+                state, kept = _get_state(value), get_dotted_name(target)
+                if state is None or not isinstance(node, ast.Assign):
+                    continue
+                of_model = (call for call in loads if _is_of(call, state, kept))
+                load = next(of_model, None)
+                if load is None or not _is_trained_on(text, node, load):
+                    continue
+                if any(_is_writing(part, kept) for part in text.nodes):
+                    continue
+                yield build_finding(
+                    STATE_NOT_COPIED,
+                    f"this state of `{text.written(_get_owner(state))}` is no copy:"
+                    " the steps that follow change it too, so that nothing is left to"
+                    " go back to",
+                    text.span(state),
+                    (text.span(load), "it is loaded here, and is what the model has"),
+                )
+
+
+def _get_state(value: ast.expr) -> ast.Call | None:
+    """Return `model.state_dict()` of itself, or of a copy of the dict alone, whose
+    tensors are the model's.
+    """
+    inner: ast.expr | None = value
+    if isinstance(value, ast.Call) and get_called_name(value) in COPIES_OF_DICTS:
+        inner = value.args[0] if value.args else get_receiver(value)
+    is_state = isinstance(inner, ast.Call) and _is_state(inner)
+    return inner if isinstance(inner, ast.Call) and is_state else None
+
+
+COPIES_OF_DICTS = frozenset({"copy", "dict", "OrderedDict"})
+"""Calls that copy a dict, and not what it holds."""
 
 
 def find_states_of_objects(scene: RehearsalContext) -> Iterator[Finding]:
@@ -119,10 +141,7 @@ def find_states_of_objects(scene: RehearsalContext) -> Iterator[Finding]:
 def _find_state(value: ast.expr) -> ast.Call | None:
     """Return `model.state_dict()`, alone or as a value of a dict."""
     parts = value.values if isinstance(value, ast.Dict) else [value]
-    for part in parts:
-        if isinstance(part, ast.Call) and _is_state(part):
-            return part
-    return None
+    return next((state for state in map(_get_state, parts) if state), None)
 
 
 def _is_comparing(test: ast.expr) -> bool:
@@ -189,14 +208,13 @@ def _is_writing(node: ast.AST, kept: str) -> bool:
     )
 
 
-def _is_of(call: ast.Call, node: ast.Assign, kept: str) -> bool:
+def _is_of(call: ast.Call, state: ast.Call, kept: str) -> bool:
     """Return whether the model whose state was kept loads it."""
-    assert isinstance(node.value, ast.Call)
     return (
         isinstance(call.func, ast.Attribute)
         and kept != ""
         and get_dotted_name(call.args[0]) == kept
-        and ast.unparse(call.func.value) == ast.unparse(_get_owner(node.value))
+        and ast.unparse(call.func.value) == ast.unparse(_get_owner(state))
     )
 
 
@@ -210,8 +228,11 @@ def _is_trained_on(text: SourceText, node: ast.Assign, load: ast.Call) -> bool:
         return False
     after = load.lineno > (loop.end_lineno or loop.lineno)
     same = text.around(load, *FUNCTIONS) is text.around(node, *FUNCTIONS)
-    calls = [part for part in ast.walk(loop) if isinstance(part, ast.Call)]
-    steps = any(get_called_name(call) in ("step", "backward") for call in calls)
+    calls = {get_called_name(part) for part in ast.walk(loop)}
+    for name in [*calls]:  # of a function of the program that is called in the loop
+        for _, function in text.functions(name) if name else ():
+            calls |= {get_called_name(part) for part in ast.walk(function)}
+    steps = bool(calls & {"step", "backward"})
     ends = any(isinstance(part, ast.Break | ast.Return) for part in condition.body)
     return after and same and steps and not ends
 

@@ -39,6 +39,7 @@ from shapewright.commands.check.tried_fixes import (
     choose_meant,
     count_shared_warnings,
     drop_last_resorts,
+    drop_unended,
     is_enough,
     is_helpful,
     is_output_sure,
@@ -204,6 +205,7 @@ class FixTrials:
             for mend, option in zip(reported.mends, ranks, strict=True)
             if option == ranks[0]
         ]
+        reported.mends = drop_unended(reported.mends)
         reported.mends = choose_meant(program, reported.mends, code)[:SHOWN]
 
     def try_part(

@@ -395,6 +395,16 @@ def drop_last_resorts(mends: Sequence[Mend]) -> list[Mend]:
     return others if is_mended else list(mends)
 
 
+def drop_unended(mends: Sequence[Mend]) -> list[Mend]:
+    """Return the repairs without those behind which another call still fails, if the
+    whole program runs with the best.
+    """
+    best = mends[0].tried if mends else None
+    if best is None or not best.complete or best.failures:
+        return list(mends)
+    return [mend for mend in mends if not mend.tried.failures]
+
+
 def count_shared_warnings(mends: Sequence[Mend]) -> int:
     """Return how many warnings all repairs have whose runs had no error left.
 

@@ -161,10 +161,29 @@ def suggest_count_of_batches(
         loop = where.around(statement, *LOOPS)
         value = getattr(statement, "value", None)
         batch = find_batch(loop)
-        if isinstance(value, ast.expr) and batch:
-            new = f" * {batch}.size(0)"
+        count = _find_counted(where, loop, divisor)
+        if isinstance(value, ast.expr) and (batch or count):
+            new = f" * {count}" if count else f" * {batch}.size(0)"
             shown = join_lines(where.written(statement)) + new
             yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
+
+
+def _find_counted(
+    text: SourceText, loop: ast.AST | None, divisor: ast.expr | None
+) -> str:
+    """Return what a loop adds to the number by which a sum is divided: `labels.size(0)`
+    of `count += labels.size(0)`, or an empty string.
+    """
+    counted = text.written(divisor) if divisor is not None else ""
+    added = [
+        node.value
+        for node in ast.walk(loop if loop is not None else ast.Pass())
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+        if text.written(node.target) == counted
+    ]
+    if len(added) != 1 or not isinstance(added[0], ast.Call | ast.Name | ast.Subscript):
+        return ""
+    return join_lines(text.written(added[0]))
 
 
 def find_batch(loop: ast.AST | None) -> str:
