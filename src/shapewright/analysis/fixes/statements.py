@@ -7,7 +7,7 @@ import ast
 from shapewright.findings.finding import Edit
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.program.syntax_nodes import get_last_line
+from shapewright.program.syntax_nodes import get_called_name, get_last_line
 
 
 def write_before(text: SourceText, statement: ast.stmt, new: str) -> Edit:
@@ -44,6 +44,20 @@ def wrap_in_no_grad(text: SourceText, statement: ast.stmt) -> Edit | None:
         while first and _is_alike(body[first - 1], statement):
             first -= 1
     return _put_below(text, "with torch.no_grad():", body[first], body[last])
+
+
+def find_clip_behind(text: SourceText, backward: ast.stmt) -> ast.stmt | None:
+    """Return the last statement that clips gradients behind a backward pass in its
+    block, or None.
+    """
+    clips = [
+        part
+        for part in find_block(text, backward)
+        if isinstance(part, ast.Expr)
+        and part.lineno > backward.lineno
+        and get_called_name(part.value).startswith("clip_grad")
+    ]
+    return clips[-1] if clips else None
 
 
 def cut_head(text: SourceText, block: ast.With) -> Edit:

@@ -19,7 +19,6 @@ from shapewright.findings.codes import STATE_NOT_RESUMED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining, get_receiver
 from shapewright.program.syntax_nodes import (
-    FUNCTIONS,
     OPTIMIZERS,
     get_called_name,
     get_last_line,
@@ -115,10 +114,10 @@ def find_resuming(text: SourceText, path: str) -> ast.Call | None:
         inside = [
             node
             for node in text.outwards(call)
-            if isinstance(node, (ast.If, *FUNCTIONS))
+            if isinstance(node, ast.If | ast.FunctionDef | ast.AsyncFunctionDef)
         ]
         words = [
-            node.name if isinstance(node, FUNCTIONS) else text.written(node.test)
+            text.written(node.test) if isinstance(node, ast.If) else node.name
             for node in inside
         ]
         words += [

@@ -45,9 +45,9 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, *CLIPS),
             (scene.span(met.other, "step"), "the step"),
         )
-    # A backward pass that fails leaves no gradients, which is told of it.
-    early = [] if _is_backward_refused(scene) else scene.observations("clipped-early")
-    for met in early:
+    # A backward pass that fails, or never comes, leaves no gradients, which is told.
+    is_none = _is_backward_refused(scene) or not _has_backward(scene.rehearsal.story)
+    for met in () if is_none else scene.observations("clipped-early"):
         yield build_finding(
             CLIPPED_AFTER_STEP,
             "there are no gradients here yet: `backward()` comes after this, and"
@@ -66,6 +66,13 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
                 "only here they are divided by the scale",
             ),
         )
+
+
+def _has_backward(moment: Moment) -> bool:
+    """Return whether a backward pass runs within an event."""
+    return any(
+        event.kind == "backward" or _has_backward(event) for event in moment.inner
+    )
 
 
 def _find_clipped_parts(scene: RehearsalContext) -> Iterator[Finding]:

@@ -62,11 +62,8 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
                 (text.span(update), "the step is defined here"),
             )
         return
-    names = {name for built in optimizers for name in _list_names(scene, built)}
-    if any(_has_step(text, names) for text in known):
+    if not is_never_stepped(scene):
         return
-    if any(_is_gradient_read(node) for text in known for node in text.nodes):
-        return  # an update by hand
     yield build_finding(
         NEVER_STEPPED,
         f"`{optimizers[-1].name}` never steps: the gradients of this backward pass"
@@ -74,6 +71,20 @@ def find_missing_steps(scene: RehearsalContext) -> Iterator[Finding]:
         span,
         scene.find_uncalled("step")
         or (scene.span(optimizers[-1].built, optimizers[-1].name), "built here"),
+    )
+
+
+def is_never_stepped(scene: RehearsalContext) -> bool:
+    """Return whether a program has optimizers and steps none of them, nowhere in its
+    text, and updates nothing by hand.
+    """
+    optimizers = scene.training.optimizers
+    if not optimizers or any(built.stepped is not None for built in optimizers):
+        return False
+    names = {name for built in optimizers for name in _list_names(scene, built)}
+    return not any(
+        _has_step(text, names) or any(_is_gradient_read(node) for node in text.nodes)
+        for text in scene.program.own_texts()
     )
 
 

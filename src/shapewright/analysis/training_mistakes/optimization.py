@@ -25,6 +25,7 @@ from shapewright.analysis.training_mistakes.kept_weights import (
 from shapewright.analysis.training_mistakes.missing_steps import (
     find_exchanged_steps,
     find_exclusive_steps,
+    is_never_stepped,
 )
 from shapewright.analysis.training_mistakes.read_gradients import find_cleared_reads
 from shapewright.analysis.training_mistakes.undivided_losses import (
@@ -92,7 +93,7 @@ def _is_before_loop(scene: RehearsalContext, met: Observation) -> bool:
 @looks_for(GRADIENTS_CLEARED_UNUSED)
 def find_unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find gradients that are cleared before any step has used them."""
-    if any(find_exchanged_steps(scene)):
+    if any(find_exchanged_steps(scene)) or is_never_stepped(scene):
         return  # told by itself
     yield from find_cleared_reads(scene)
     is_stepped = any(optimizer.stepped for optimizer in scene.training.optimizers)
@@ -368,7 +369,8 @@ def find_schedule_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
     """Find schedulers that step before their optimizer, and schedules that are too
     short.
     """
-    for met in scene.observations("scheduled-first"):
+    is_alone = is_never_stepped(scene)  # which is told by itself
+    for met in scene.observations("scheduled-first") if not is_alone else ():
         if find_exclusive_steps(scene, met.place) is not None:
             continue
         span = scene.span(met.place, "step")

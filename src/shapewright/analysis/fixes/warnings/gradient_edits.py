@@ -20,6 +20,7 @@ from shapewright.analysis.fixes.statements import (
     cut_head,
     cut_lines,
     find_block,
+    find_clip_behind,
     write_after,
     write_before,
 )
@@ -77,7 +78,9 @@ def suggest_backward(
         if isinstance(loss, ast.Assign) and isinstance(step, ast.stmt):
             new = f"{text.written(loss.targets[0])}.backward()"
             is_near = step in find_block(text, loss)
-            edit = write_before(text, step, new)
+            clip = find_clip_behind(text, loss) if is_near else None
+            is_between = clip is not None and clip.lineno < step.lineno
+            edit = write_before(text, clip if clip and is_between else step, new)
             edit = edit if is_near else write_after(text, loss, new)
             yield Fix("fits", f"`{new}` before the step", (edit,))
 

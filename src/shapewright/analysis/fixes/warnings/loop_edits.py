@@ -13,7 +13,7 @@ from shapewright.analysis.fixes.statements import (
     write_before,
 )
 from shapewright.analysis.fixes.warnings.data_edits import suggest_shuffle
-from shapewright.analysis.fixes.warnings.training_edits import find_batch
+from shapewright.analysis.fixes.warnings.mean_edits import find_batch
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.additions import VALUES
 from shapewright.analysis.training_mistakes.late_bindings import find_late_names

@@ -98,6 +98,71 @@ def _write_curve(
     return f"torch.tensor({mean}).exp().item()"
 
 
+def suggest_count_of_batches(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to divide a sum of batch means by the number of batches, or to weigh each
+    mean by the samples of its batch.
+    """
+    divisor = None
+    if isinstance(node, ast.BinOp):
+        divisor = node.right
+    elif isinstance(node, ast.AugAssign):
+        divisor = node.value
+    if isinstance(divisor, ast.Call) and get_called_name(divisor) == "len":
+        inner = divisor.args[0]
+        if isinstance(inner, ast.Attribute) and inner.attr == "dataset":
+            new = f"len({text.written(inner.value)})"
+            if "sampler" in finding.message:
+                new = f"len({text.written(inner.value)}.sampler)"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
+    for related in finding.related:
+        text_and_node = program.node(related.span)
+        if text_and_node is None:
+            continue
+        where, statement = text_and_node
+        loop = where.around(statement, *LOOPS)
+        value = getattr(statement, "value", None)
+        batch = find_batch(loop)
+        count = _find_counted(where, loop, divisor)
+        if isinstance(value, ast.expr) and (batch or count):
+            new = f" * {count}" if count else f" * {batch}.size(0)"
+            shown = join_lines(where.written(statement)) + new
+            yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
+
+
+def _find_counted(
+    text: SourceText, loop: ast.AST | None, divisor: ast.expr | None
+) -> str:
+    """Return what a loop adds to the number by which a sum is divided: `labels.size(0)`
+    of `count += labels.size(0)`, or an empty string.
+    """
+    counted = text.written(divisor) if divisor is not None else ""
+    added = [
+        node.value
+        for node in ast.walk(loop if loop is not None else ast.Pass())
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+        if text.written(node.target) == counted
+    ]
+    if len(added) != 1 or not isinstance(added[0], ast.Call | ast.Name | ast.Subscript):
+        return ""
+    return join_lines(text.written(added[0]))
+
+
+def find_batch(loop: ast.AST | None) -> str:
+    """Return the name of the first tensor that a loop over batches unpacks."""
+    target = getattr(loop, "target", None)
+    names = [
+        name_node.id
+        for name_node in ast.walk(target if target is not None else ast.Pass())
+        if isinstance(name_node, ast.Name)
+    ]
+    plain = [
+        name for name in names if name not in ("i", "idx", "step", "batch_idx", "_")
+    ]
+    return plain[0] if plain else ""
+
+
 def suggest_count_of_samples(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

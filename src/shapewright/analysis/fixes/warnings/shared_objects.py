@@ -169,6 +169,64 @@ def suggest_copied_state(
             return
 
 
+def suggest_loaded_states(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to load the other states of a checkpoint behind the model's; to save the
+    optimizer's, too.
+    """
+    if "the model alone" in finding.message and isinstance(node, ast.Call):
+        yield from _suggest_saved_optimizer(program, finding, text, node)
+        return
+    statement = node if isinstance(node, ast.stmt) else None
+    if isinstance(node, ast.expr):
+        statement = text.statement_of(node)
+    words = finding.message.split("`")[1::2]
+    count = (len(words) - sum("[" in word for word in words)) // 2
+    owners = words[:count]
+    states = [word for word in words if "[" in word]
+    if statement is None or len(owners) != len(states):
+        return
+    lines = [
+        f"{owner}.load_state_dict({state})"
+        for owner, state in zip(owners, states, strict=True)
+    ]
+    new = "; ".join(lines)
+    yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def _suggest_saved_optimizer(
+    program: Program, finding: Finding, text: SourceText, load: ast.Call
+) -> Iterator[Fix]:
+    """Suggest to save a dict of both states, and to load both, where the optimizer is
+    an attribute beside the model, or a name of the script.
+    """
+    optimizer = finding.message.split("`")[1]
+    save = program.node(finding.related[0].span)
+    statement = text.parent(load)
+    if save is None or save[0] is not text or not isinstance(save[1], ast.Call):
+        return
+    if not isinstance(statement, ast.Expr) or len(load.args) != 1:
+        return
+    scopes = {text.around(node, ast.ClassDef) for node in (save[1], load)}
+    is_own = optimizer.startswith("self.")
+    if is_own and (len(scopes) > 1 or None in scopes):
+        return
+    state, owner = save[1].args[0], get_receiver(load)
+    if owner is None:
+        return
+    kept = f'{{"model": {text.written(state)}, "optimizer": {optimizer}.state_dict()}}'
+    indent = "\n" + " " * statement.col_offset
+    new = indent.join((
+        f"checkpoint = {text.written(load.args[0])}",
+        f'{text.written(owner)}.load_state_dict(checkpoint["model"])',
+        f'{optimizer}.load_state_dict(checkpoint["optimizer"])',
+    ))  # fmt: skip
+    edits = Edit(text.span(state), kept), Edit(text.span(statement), new)
+    words = f'`"optimizer": {optimizer}.state_dict()` beside the model, loaded with it'
+    yield Fix("fits", words, edits)
+
+
 def suggest_buffers(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     find_block,
+    find_clip_behind,
     write_after,
     write_before,
 )
@@ -201,64 +202,6 @@ def _write_in_caller(
     return text.line_of(value) + written.removeprefix(root)
 
 
-def suggest_loaded_states(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to load the other states of a checkpoint behind the model's; to save the
-    optimizer's, too.
-    """
-    if "the model alone" in finding.message and isinstance(node, ast.Call):
-        yield from _suggest_saved_optimizer(program, finding, text, node)
-        return
-    statement = node if isinstance(node, ast.stmt) else None
-    if isinstance(node, ast.expr):
-        statement = text.statement_of(node)
-    words = finding.message.split("`")[1::2]
-    count = (len(words) - sum("[" in word for word in words)) // 2
-    owners = words[:count]
-    states = [word for word in words if "[" in word]
-    if statement is None or len(owners) != len(states):
-        return
-    lines = [
-        f"{owner}.load_state_dict({state})"
-        for owner, state in zip(owners, states, strict=True)
-    ]
-    new = "; ".join(lines)
-    yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
-
-
-def _suggest_saved_optimizer(
-    program: Program, finding: Finding, text: SourceText, load: ast.Call
-) -> Iterator[Fix]:
-    """Suggest to save a dict of both states, and to load both, where the optimizer is
-    an attribute beside the model, or a name of the script.
-    """
-    optimizer = finding.message.split("`")[1]
-    save = program.node(finding.related[0].span)
-    statement = text.parent(load)
-    if save is None or save[0] is not text or not isinstance(save[1], ast.Call):
-        return
-    if not isinstance(statement, ast.Expr) or len(load.args) != 1:
-        return
-    scopes = {text.around(node, ast.ClassDef) for node in (save[1], load)}
-    is_own = optimizer.startswith("self.")
-    if is_own and (len(scopes) > 1 or None in scopes):
-        return
-    state, owner = save[1].args[0], get_receiver(load)
-    if owner is None:
-        return
-    kept = f'{{"model": {text.written(state)}, "optimizer": {optimizer}.state_dict()}}'
-    indent = "\n" + " " * statement.col_offset
-    new = indent.join((
-        f"checkpoint = {text.written(load.args[0])}",
-        f'{text.written(owner)}.load_state_dict(checkpoint["model"])',
-        f'{optimizer}.load_state_dict(checkpoint["optimizer"])',
-    ))  # fmt: skip
-    edits = Edit(text.span(state), kept), Edit(text.span(statement), new)
-    words = f'`"optimizer": {optimizer}.state_dict()` beside the model, loaded with it'
-    yield Fix("fits", words, edits)
-
-
 def suggest_weights_of_samples(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -435,10 +378,13 @@ def suggest_later_clearing(
         backward = text.statement_of(text_and_node[1])
         early = find_early_step(text, statement, backward)
         if early is not None:
-            moved, other = text.written(early), text.written(backward)
+            clip = find_clip_behind(text, backward)
+            moved, other = text.written(early), text.written(clip or backward)
             edits = (
-                Edit(text.span(early), other), Edit(text.span(backward), moved),
-            )  # fmt: skip
+                (cut_lines(text, early), write_after(text, clip, moved))
+                if clip is not None
+                else (Edit(text.span(early), other), Edit(text.span(backward), moved))
+            )
             yield Fix("fits", f"`{moved}` after `{join_lines(other)}`", edits)
             return
         if backward.lineno < statement.lineno:
@@ -491,6 +437,22 @@ def _is_behind_continue(step: ast.Expr, loop: ast.AST) -> bool:
     )
 
 
+def _find_stepped(text: SourceText) -> list[str]:
+    """Return the names of optimizers that a file steps, also by a scaler:
+    `scaler.step(optimizer)`.
+    """
+    handed = [
+        text.written(node.args[0])
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and get_called_name(node) == "step"
+        and node.args
+        and "scaler" in text.written(node.func)
+    ]
+    others = [name for name in find_owners(text, "step") if "scaler" not in name]
+    return list(dict.fromkeys((*others, *handed)))
+
+
 def suggest_clearing(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -498,7 +460,7 @@ def suggest_clearing(
     the tensors that an update by hand reads the gradients of.
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    owners = find_owners(text, "step")
+    owners = _find_stepped(text)
     scope = text.around(node, *FUNCTIONS) or text.tree
     read = [
         f"{text.written(part.value)}.grad"
@@ -512,7 +474,7 @@ def suggest_clearing(
     if read and not owners and isinstance(statement, ast.stmt):
         new = " = ".join([*dict.fromkeys(read), "None"])
         yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))
-    for owner in find_owners(text, "step"):
+    for owner in owners:
         new = f"{owner}.zero_grad()"
         if isinstance(statement, ast.stmt):
             yield Fix("fits", f"`{new}`", (write_before(text, statement, new),))

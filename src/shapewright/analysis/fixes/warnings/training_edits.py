@@ -21,6 +21,7 @@ from shapewright.analysis.fixes.optimizer_edits import (
 from shapewright.analysis.fixes.statements import (
     cut_lines,
     find_block,
+    find_clip_behind,
     replace_lines,
     wrap_in_no_grad,
     write_after,
@@ -133,71 +134,6 @@ def _iter_kept_beside(
         ]
         if len(uses) == 1 and not is_differentiated(text, kept):
             yield uses[0]
-
-
-def suggest_count_of_batches(
-    program: Program, finding: Finding, text: SourceText, node: ast.AST
-) -> Iterator[Fix]:
-    """Suggest to divide a sum of batch means by the number of batches, or to weigh each
-    mean by the samples of its batch.
-    """
-    divisor = None
-    if isinstance(node, ast.BinOp):
-        divisor = node.right
-    elif isinstance(node, ast.AugAssign):
-        divisor = node.value
-    if isinstance(divisor, ast.Call) and get_called_name(divisor) == "len":
-        inner = divisor.args[0]
-        if isinstance(inner, ast.Attribute) and inner.attr == "dataset":
-            new = f"len({text.written(inner.value)})"
-            if "sampler" in finding.message:
-                new = f"len({text.written(inner.value)}.sampler)"
-            yield Fix("fits", f"`{new}`", (Edit(text.span(divisor), new),))
-    for related in finding.related:
-        text_and_node = program.node(related.span)
-        if text_and_node is None:
-            continue
-        where, statement = text_and_node
-        loop = where.around(statement, *LOOPS)
-        value = getattr(statement, "value", None)
-        batch = find_batch(loop)
-        count = _find_counted(where, loop, divisor)
-        if isinstance(value, ast.expr) and (batch or count):
-            new = f" * {count}" if count else f" * {batch}.size(0)"
-            shown = join_lines(where.written(statement)) + new
-            yield Fix("fits", f"`{shown}`", (Edit(where.span(value).end, new),))
-
-
-def _find_counted(
-    text: SourceText, loop: ast.AST | None, divisor: ast.expr | None
-) -> str:
-    """Return what a loop adds to the number by which a sum is divided: `labels.size(0)`
-    of `count += labels.size(0)`, or an empty string.
-    """
-    counted = text.written(divisor) if divisor is not None else ""
-    added = [
-        node.value
-        for node in ast.walk(loop if loop is not None else ast.Pass())
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
-        if text.written(node.target) == counted
-    ]
-    if len(added) != 1 or not isinstance(added[0], ast.Call | ast.Name | ast.Subscript):
-        return ""
-    return join_lines(text.written(added[0]))
-
-
-def find_batch(loop: ast.AST | None) -> str:
-    """Return the name of the first tensor that a loop over batches unpacks."""
-    target = getattr(loop, "target", None)
-    names = [
-        name_node.id
-        for name_node in ast.walk(target if target is not None else ast.Pass())
-        if isinstance(name_node, ast.Name)
-    ]
-    plain = [
-        name for name in names if name not in ("i", "idx", "step", "batch_idx", "_")
-    ]
-    return plain[0] if plain else ""
 
 
 def suggest_own_counts(
@@ -339,11 +275,14 @@ def suggest_no_grad(
 ) -> Iterator[Fix]:
     """Suggest `with torch.no_grad():` around a loop, or a function's call."""
     statement = text.parent(node) if isinstance(node, ast.Call) else None
-    if isinstance(statement, ast.Expr | ast.Assign):
+    around = [*text.outwards(node)]
+    loops = [program.node(place.span) for place in finding.related]
+    is_elsewhere = all(
+        loop is not None and text.parent(loop[1]) not in around for loop in loops
+    )
+    if isinstance(statement, ast.Expr | ast.Assign) and is_elsewhere:
         edit = wrap_in_no_grad(text, statement)
-        if edit is not None and any(
-            place.span.line < statement.lineno for place in finding.related
-        ):
+        if edit is not None:
             yield Fix("fits", "`with torch.no_grad():` around the call", (edit,))
             return
     for loop in text.outwards(node):
@@ -479,6 +418,20 @@ def _has_optimizer_step(text: SourceText, statement: ast.stmt) -> bool:
     )
 
 
+def find_scaler(backward: ast.AST) -> str:
+    """Return what scales a loss: `scaler` of `scaler.scale(loss).backward()`, or an
+    empty string.
+    """
+    owners = [
+        ast.unparse(node.func.value)
+        for node in ast.walk(backward)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "scale"
+    ]
+    return owners[0] if owners else ""
+
+
 def suggest_step(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -503,7 +456,11 @@ def suggest_step(
         if isinstance(built, ast.Assign):
             owners.append(text.written(built.targets[0]))
     for owner in dict.fromkeys(owners):
-        new = f"{owner}.step()"
+        scaler = find_scaler(statement)
+        new = f"{scaler}.step({owner})" if scaler else f"{owner}.step()"
         if isinstance(statement, ast.stmt):
-            edit = write_after(text, statement, new)
-            yield Fix("fits", f"`{new}` after the backward pass", (edit,))
+            clip = find_clip_behind(text, statement)
+            edit = write_after(text, clip or statement, new)
+            where = text.line_of(clip) if clip is not None else ""
+            words = f"`{where}`" if where else "the backward pass"
+            yield Fix("fits", f"`{new}` after {words}", (edit,))

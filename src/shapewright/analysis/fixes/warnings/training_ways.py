@@ -54,6 +54,7 @@ from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_single_pass,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import (
+    suggest_count_of_batches,
     suggest_count_of_samples,
     suggest_curve_of_mean,
     suggest_divided_loss,
@@ -87,6 +88,7 @@ from shapewright.analysis.fixes.warnings.setting_edits import suggest_unread_opt
 from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_buffers,
     suggest_copied_state,
+    suggest_loaded_states,
     suggest_model_copy,
     suggest_part,
 )
@@ -108,7 +110,6 @@ from shapewright.analysis.fixes.warnings.step_edits import (
     suggest_clearing,
     suggest_earlier_clipping,
     suggest_later_clearing,
-    suggest_loaded_states,
     suggest_loss_with_graph,
     suggest_no_clearing,
     suggest_other_loop,
@@ -120,7 +121,6 @@ from shapewright.analysis.fixes.warnings.sub_batch_edits import (
     suggest_share_of_batch,
 )
 from shapewright.analysis.fixes.warnings.training_edits import (
-    suggest_count_of_batches,
     suggest_each_once,
     suggest_flag,
     suggest_inside_loop,
