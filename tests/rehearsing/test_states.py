@@ -206,10 +206,16 @@ if best is not None:
     [
         ("model.state_dict()", ["state-not-copied"]),
         ("copy.deepcopy(model.state_dict())", []),
+        ("model.state_dict()  # saved", ["state-not-copied"]),
     ],
 )
 def test_a_state_beside_its_score_in_a_loop_of_functions(
     keep: str, codes: list[str], tmp_path: Path
 ) -> None:
-    report = rehearsed(tmp_path, IN_FUNCTIONS.replace("KEEP", keep))
+    text = IN_FUNCTIONS.replace("KEEP", keep)
+    if "saved" in keep:
+        text = text.replace(
+            "model.load_state_dict(best)", "torch.save(best, 'best.pt')"
+        )
+    report = rehearsed(tmp_path, text)
     assert [finding.code for finding in report.findings] == codes

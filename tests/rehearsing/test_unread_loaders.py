@@ -116,3 +116,53 @@ def test_a_fault_of_ours_leaves_the_other_mistakes(
     text = text.replace("        optimizer.zero_grad()\n", "")
     (finding,) = rehearsed(tmp_path, text).findings
     assert finding.code == "gradients-not-cleared"
+
+
+IN_A_CLASS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Trainer:
+    def __init__(self, net, train_loader, valid_loader):
+        self.net, self.mse = net, nn.MSELoss()
+        self.train_loader = train_loader
+        self.valid_loader = valid_loader
+        self.optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def train(self):
+        for x, y in self.train_loader:
+            self.optimizer.zero_grad()
+            self.mse(self.net(x), y).backward()
+            self.optimizer.step()
+
+    def validate(self):
+        total = 0.0
+        with torch.no_grad():
+            for x, y in self.LOADER:
+                total += self.mse(self.net(x), y).item()
+        return total / len(self.valid_loader)
+
+
+def load(rows):
+    return DataLoader(TensorDataset(torch.randn(rows, 4), torch.randn(rows, 1)), 8)
+
+
+trainer = Trainer(nn.Linear(4, 1), load(32), load(16))
+for epoch in range(2):
+    trainer.train()
+    trainer.validate()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loader", "edits"),
+    [("train_loader", [["`self.valid_loader` for `self.train_loader`"]]),
+     ("valid_loader", [])],
+)  # fmt: skip
+def test_loaders_that_an_object_keeps(
+    loader: str, edits: list[list[str]], tmp_path: Path
+) -> None:
+    text = IN_A_CLASS.replace("LOADER", loader)
+    assert [edit for _, edit in find_unread(tmp_path, text)] == edits

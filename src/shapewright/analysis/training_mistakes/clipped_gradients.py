@@ -45,8 +45,12 @@ def find_clipping_mistakes(scene: RehearsalContext) -> Iterator[Finding]:
             scene.span(met.place, *CLIPS),
             (scene.span(met.other, "step"), "the step"),
         )
-    # A backward pass that fails, or never comes, leaves no gradients, which is told.
-    is_none = _is_backward_refused(scene) or not _has_backward(scene.rehearsal.story)
+    # Told by itself: a backward pass that fails or never comes, gradients cleared.
+    is_none = (
+        _is_backward_refused(scene)
+        or not _has_backward(scene.rehearsal.story)
+        or any(scene.observations("cleared-unused"))
+    )
     for met in () if is_none else scene.observations("clipped-early"):
         yield build_finding(
             CLIPPED_AFTER_STEP,

@@ -163,7 +163,8 @@ def _find_not_reset(loop: StoryLoop, epochs: ast.For) -> Iterator[Finding]:
         is_constant = get_called_name(divisor) == "len"
         counts = "==" in ast.unparse(sums[names[0]]) or not is_training(loop.moment)
         start = starts[names[0]]
-        if start is None or not (is_constant or (by in kept and counts)):
+        is_of_epoch = by in sums and by in _list_set_to_zero(epochs)
+        if start is None or not (is_constant or is_of_epoch or (by in kept and counts)):
             continue
         others = [name for name in (*names, by) if name in kept]
         what = " and ".join(f"`{name}`" for name in dict.fromkeys(others))
@@ -178,6 +179,15 @@ def _find_not_reset(loop: StoryLoop, epochs: ast.For) -> Iterator[Finding]:
             (text.span(sums[names[0]]), "it grows here"),
         )
         return
+
+
+def _list_set_to_zero(epochs: ast.For) -> set[str]:
+    """Return the names that each epoch sets to zero."""
+    return {
+        ast.unparse(target)
+        for target, value in iter_assignments(epochs, unpacked=True)
+        if isinstance(value, ast.Constant) and value.value == 0
+    }
 
 
 def _find_meter_not_reset(loop: StoryLoop, epochs: ast.For) -> Iterator[Finding]:

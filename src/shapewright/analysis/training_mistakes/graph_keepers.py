@@ -59,7 +59,8 @@ def find_keepers(
                     break
             else:
                 call = _find_stored_call(statement) or _find_added_call(statement)
-                if call is not None and statement.lineno in lines:
+                is_kept_call = call is not None and statement.lineno in lines
+                if call and is_kept_call and not _returns_values(text, call):
                     yield text.written(call), text, statement
 
 
@@ -251,6 +252,32 @@ def _find_added_call(node: ast.stmt) -> ast.Call | None:
 def has_graph(call: ast.Call) -> bool:
     """Return whether a call may return a tensor with its graph, by its name."""
     return get_called_name(call) not in VALUES
+
+
+def _returns_values(text: SourceText, call: ast.Call) -> bool:
+    """Return whether a function of the program returns values alone, none of which has
+    a graph: `return {"hits": hits.item(), "count": len(y)}`.
+    """
+    functions = text.functions(get_called_name(call))
+    returned = [
+        node.value
+        for _, function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return) and node.value is not None
+    ]
+    return bool(returned) and all(map(_is_value, returned))
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Return whether an expression is made of values without a graph."""
+    if isinstance(node, ast.Dict):
+        return all(map(_is_value, node.values))
+    if isinstance(node, ast.Tuple | ast.List):
+        return all(map(_is_value, node.elts))
+    if isinstance(node, ast.BinOp):
+        return _is_value(node.left) and _is_value(node.right)
+    is_plain_call = isinstance(node, ast.Call) and not has_graph(node)
+    return is_plain_call or isinstance(node, ast.Constant)
 
 
 def is_differentiated(text: SourceText, statement: ast.stmt) -> bool:

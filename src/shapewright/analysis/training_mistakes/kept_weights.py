@@ -56,15 +56,16 @@ def find_kept_weights(scene: RehearsalContext) -> Iterator[Finding]:
 
 def find_kept_states(scene: RehearsalContext) -> Iterator[Finding]:
     """Find `best = model.state_dict()` below the condition of a loop, which the same
-    model loads behind the loop: also where the run has not met the condition.
+    model loads, or which is saved, behind the loop: also where the run has not met the
+    condition.
     """
     for text in scene.program.own_texts():
         loads = [
             node
             for node in text.nodes
             if isinstance(node, ast.Call)
-            and get_called_name(node) == "load_state_dict"
-            and len(node.args) == 1
+            and get_called_name(node) in USES
+            and node.args
         ]
         for node in text.nodes if loads else ():
             pairs = (
@@ -88,8 +89,15 @@ def find_kept_states(scene: RehearsalContext) -> Iterator[Finding]:
                     " the steps that follow change it too, so that nothing is left to"
                     " go back to",
                     text.span(state),
-                    (text.span(load), "it is loaded here, and is what the model has"),
+                    (text.span(load), f"it is {_describe_use(load)}"),
                 )
+
+
+def _describe_use(call: ast.Call) -> str:
+    """Return the words for where a state that is no copy is used."""
+    if get_called_name(call) == "save":
+        return "saved here, and is that of the last step"
+    return "loaded here, and is what the model has"
 
 
 def _get_state(value: ast.expr) -> ast.Call | None:
@@ -209,10 +217,15 @@ def _is_writing(node: ast.AST, kept: str) -> bool:
 
 
 def _is_of(call: ast.Call, state: ast.Call, kept: str) -> bool:
-    """Return whether the model whose state was kept loads it."""
+    """Return whether the model whose state was kept loads it, or it is saved as that of
+    the best.
+    """
+    if get_called_name(call) == "save":
+        return "best" in kept and get_dotted_name(call.args[0]) == kept
     return (
         isinstance(call.func, ast.Attribute)
         and kept != ""
+        and len(call.args) == 1
         and get_dotted_name(call.args[0]) == kept
         and ast.unparse(call.func.value) == ast.unparse(_get_owner(state))
     )

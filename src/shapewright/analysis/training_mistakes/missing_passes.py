@@ -93,9 +93,14 @@ def _find_loss(
         fact = op.outputs[0] if op.outputs else None
         if fact is None or fact.shape or not fact.requires_grad or op.span is None:
             continue
-        if op.span.file != text.file or not first <= op.span.line <= stepped[1]:
+        inside = [
+            frame.span
+            for frame in op.frames
+            if frame.span.file == text.file and first <= frame.span.line <= stepped[1]
+        ]
+        if not inside:
             continue
-        place = scene.program.node(op.span)
+        place = scene.program.node(inside[0])
         node = place[1] if place is not None else None
         statement = text.statement_of(node) if isinstance(node, ast.expr) else None
         if isinstance(statement, ast.Assign) and isinstance(

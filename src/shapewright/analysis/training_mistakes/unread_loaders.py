@@ -15,8 +15,12 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import UNUSED_SPLIT
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.source_text import SourceText, find_defining
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_last_name,
+)
 
 OF_TRAINING = re.compile(r"(?:^|_)(train|training|trn)(?:_|$)")
 HELD_OUT = re.compile(r"(?:^|_)(val|valid|validation|test|testing|eval|dev)(?:_|$)")
@@ -28,33 +32,45 @@ def find_unread_loaders(scene: RehearsalContext) -> Iterator[Finding]:
     nothing reads, and the reverse of a training.
     """
     for text in scene.program.own_texts():
-        built = _list_built(text)
-        read: dict[str, list[ast.Name]] = {}
-        for node in text.nodes:
-            is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-            if is_read and isinstance(node, ast.Name) and not _is_counted(text, node):
-                read.setdefault(node.id, []).append(node)
-        trained = [name for name in built if OF_TRAINING.search(name)]
-        held_out = [name for name in built if HELD_OUT.search(name)]
-        unread = [name for name in (*trained, *held_out) if name not in read]
-        others = held_out if unread[:1] == trained else trained
-        if len(unread) != 1 or len(trained) != 1 or len(others) != 1:
-            continue
-        wanted = "evaluates" if unread[0] in held_out else "trains"
-        uses = [(use, _find_purpose(text, use)) for use in read.get(others[0], ())]
-        meant = [use for use, purpose in uses if purpose == wanted]
-        is_told = len(meant) == 1 and (wanted == "trains" or len(uses) > 1)
-        if is_told and not _is_named(text, meant[0], others[0]):
-            yield build_finding(
-                UNUSED_SPLIT,
-                f"this {wanted} on the batches of `{others[0]}`, and nothing reads"
-                f" those of `{unread[0]}`",
-                text.span(meant[0]),
-                (text.span(built[unread[0]]), f"`{unread[0]}` is made here"),
-            )
+        for kind in (ast.Name, ast.Attribute):
+            yield from _find_unread(text, kind)
 
 
-def _is_counted(text: SourceText, name: ast.Name) -> bool:
+def _find_unread(text: SourceText, kind: type[_Holder]) -> Iterator[Finding]:
+    """Yield the finding for loaders that are names, or attributes of objects."""
+    built = _list_built(text, kind)
+    read: dict[str, list[_Holder]] = {}
+    for node in text.nodes:
+        is_read = isinstance(node, kind) and isinstance(node.ctx, ast.Load)
+        if is_read and isinstance(node, _Holder) and not _is_counted(text, node):
+            read.setdefault(get_last_name(node), []).append(node)
+    trained = [name for name in built if OF_TRAINING.search(name)]
+    held_out = [name for name in built if HELD_OUT.search(name)]
+    unread = [name for name in (*trained, *held_out) if name not in read]
+    others = held_out if unread[:1] == trained else trained
+    if len(unread) != 1 or len(trained) != 1 or len(others) != 1:
+        return
+    wanted = "evaluates" if unread[0] in held_out else "trains"
+    uses = [(use, _find_purpose(text, use)) for use in read.get(others[0], ())]
+    meant = [use for use, purpose in uses if purpose == wanted]
+    is_told = len(meant) == 1 and (wanted == "trains" or len(uses) > 1)
+    if is_told and not _is_named(text, meant[0], others[0]):
+        shown, other = text.written(meant[0]), unread[0]
+        other = shown.removesuffix(others[0]) + other
+        yield build_finding(
+            UNUSED_SPLIT,
+            f"this {wanted} on the batches of `{shown}`, and nothing reads those of"
+            f" `{other}`",
+            text.span(meant[0]),
+            (text.span(built[unread[0]]), f"`{other}` is made here"),
+        )
+
+
+_Holder = ast.Name | ast.Attribute
+"""What a loader is kept as."""
+
+
+def _is_counted(text: SourceText, name: _Holder) -> bool:
     """Return whether only a length is read: `len(loader)`, `len(loader.dataset)`."""
     outer = text.parent(name)
     if isinstance(outer, ast.Attribute) and outer.attr in ("dataset", "sampler"):
@@ -62,8 +78,10 @@ def _is_counted(text: SourceText, name: ast.Name) -> bool:
     return isinstance(outer, ast.Call) and get_called_name(outer) == "len"
 
 
-def _list_built(text: SourceText) -> dict[str, ast.expr]:
-    """Return the names of loaders that a file assigns once, with what makes them."""
+def _list_built(text: SourceText, kind: type[_Holder]) -> dict[str, ast.expr]:
+    """Return the names of loaders that a file assigns once, as names or as attributes,
+    with what makes them.
+    """
     built: dict[str, ast.expr] = {}
     again = set()
     for node in text.nodes:
@@ -72,17 +90,18 @@ def _list_built(text: SourceText) -> dict[str, ast.expr]:
         for target in node.targets:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
             for part in parts:
-                if not isinstance(part, ast.Name):
+                name = get_last_name(part)
+                if not isinstance(part, kind):
                     continue
-                if part.id in built:
-                    again.add(part.id)
+                if name in built:
+                    again.add(name)
                 is_loader = get_called_name(node.value) == "DataLoader"
-                if is_loader or LOADERS.search(part.id):
-                    built[part.id] = node.value
+                if is_loader or LOADERS.search(name):
+                    built[name] = node.value
     return {name: value for name, value in built.items() if name not in again}
 
 
-def _find_purpose(text: SourceText, use: ast.Name) -> str:
+def _find_purpose(text: SourceText, use: _Holder) -> str:
     """Return whether a loop over batches, or the function that is handed the loader,
     trains or evaluates; empty for another use.
     """
@@ -119,19 +138,27 @@ def _name_purpose(text: SourceText, scope: ast.AST, loop: ast.For) -> str:
     ]
     entered += getattr(function, "decorator_list", [])
     is_quiet = any(QUIET.search(text.written(head)) for head in entered)
-    return "evaluates" if is_quiet and called & SCORES else ""
+    losses = {
+        name
+        for name in called - {""}
+        for value in find_defining(text, name)
+        if get_called_name(value).endswith("Loss")
+    }
+    return "evaluates" if is_quiet and (losses or called & SCORES) else ""
 
 
 PASSES = frozenset({"backward", "step", "training_step", "train_step", "fit"})
 QUIET = re.compile(r"no_grad|inference_mode|set_grad_enabled\(False")
-SCORES = operators_with("is_loss", "returns_indices") | {"criterion", "loss_fn", "eq"}
+SCORES = operators_with("is_loss", "returns_indices") | {
+    "criterion", "loss_fn", "eq", "max",
+}  # fmt: skip
 """What an evaluation calls for its batches."""
 
 
 WRAPPERS = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "cycle"})
 
 
-def _is_named(text: SourceText, use: ast.Name, name: str) -> bool:
+def _is_named(text: SourceText, use: _Holder, name: str) -> bool:
     """Return whether what an evaluation is kept or printed as says that it is of the
     training: `train_accuracy = evaluate(net, train_loader)`.
     """
@@ -143,5 +170,5 @@ def _is_named(text: SourceText, use: ast.Name, name: str) -> bool:
         words = " ".join(text.written(part) for part in statement.body)
         words += getattr(function, "name", "")
     else:
-        words = words.replace(use.id, "")
+        words = words.replace(text.written(use), "")
     return role is not None and role.group(1) in words

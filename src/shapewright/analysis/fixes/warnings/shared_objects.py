@@ -65,8 +65,9 @@ def suggest_part(
     for training of a loss.
     """
     name = finding.message.rpartition("`")[0].rpartition("`")[2]
-    if isinstance(node, ast.Name):
-        yield Fix("fits", f"`{name}` for `{node.id}`", (Edit(text.span(node), name),))
+    if isinstance(node, ast.Name | ast.Attribute):
+        words = f"`{name}` for `{text.written(node)}`"
+        yield Fix("fits", words, (Edit(text.span(node), name),))
     if not isinstance(node, ast.Call):
         return
     if name.startswith("["):
@@ -75,8 +76,8 @@ def suggest_part(
         new = f"{text.written(node.func)}({rows})"
         yield Fix("fits", f"`{new}`", tuple(edits))
         return
-    words = [word.value for word in node.keywords if word.arg == "dataset"]
-    whole = node.args[0] if node.args else words[0] if words else None
+    sets = [word.value for word in node.keywords if word.arg == "dataset"]
+    whole = node.args[0] if node.args else sets[0] if sets else None
     if whole is not None and name:
         yield Fix("fits", f"`{name}`", (Edit(text.span(whole), name),))
 
