@@ -147,8 +147,12 @@ def find_ancestors(
         if call is None or tensor.tensor in ancestors:
             continue
         ancestors[tensor.tensor] = call
-        waiting += call.op.inputs
+        waiting += call.op.inputs[:MOST_OPERANDS]
     return ancestors
+
+
+MOST_OPERANDS = 8
+"""Operands that are followed of one call: more are the samples of a batch."""
 
 
 def find_base(scene: HazardContext, fact: Fact, more: Collection[str] = ()) -> Fact:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from shapewright.analysis.hazards.causal_masks import FILLS, INVERTING
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
 from shapewright.analysis.hazards.loss_terms import (
+    MOST_OPERANDS,
     PRODUCTS,
     QUOTIENTS,
     REARRANGING,
@@ -256,8 +257,13 @@ def _find_masked(scene: HazardContext, states: Fact) -> Op | None:
         if has_padding_mask(op, name, states.shape[0]) and not is_crossing:
             return op
         followed = op.inputs[:1] if is_crossing and name in ATTENTION else op.inputs
-        waiting += [fact.tensor for fact in followed if fact.requires_grad or fact.ndim]
+        computed = [f.tensor for f in followed if f.dtype.startswith(FLOATS)]
+        computed = [at for at in computed if at in scene.program.producers]
+        waiting += computed[:MOST_OPERANDS]
     return None
+
+
+FLOATS = ("float", "bf", "complex")
 
 
 def _is_crossing(op: Op, name: str) -> bool:

@@ -16,6 +16,7 @@ from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_move_inside
 from shapewright.analysis.hazards.moved_parameters import get_move
+from shapewright.analysis.hazards.padded_means import KEPT
 from shapewright.analysis.hazards.recurrent_steps import get_pair_read_last
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
@@ -336,6 +337,11 @@ def suggest_masked_mean(
     if isinstance(states, ast.Name) and get_called_name(node) == "mean":
         yield from _suggest_mean_behind_attention(text, function, node, states.id)
     names = [argument.arg for argument in function.args.args]
+    names += [
+        target.id  # made above, of what is to be kept
+        for target, value in iter_assignments(function, node.lineno)
+        if isinstance(target, ast.Name) and KEPT.search(text.line_of(value))
+    ]
     for mask in (name for name in names if MASK.fullmatch(name)):
         if isinstance(states, ast.expr):
             kept = f"({text.written(states)} * {mask}.unsqueeze(-1)).sum(dim=1)"
