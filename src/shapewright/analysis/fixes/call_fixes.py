@@ -38,6 +38,7 @@ from shapewright.analysis.fixes.class_counts import (
     suggest_fewer_largest,
 )
 from shapewright.analysis.fixes.class_ranges import (
+    suggest_class_beside_0,
     suggest_drawn_classes,
     suggest_drawn_rows,
     suggest_more_classes,
@@ -70,6 +71,7 @@ from shapewright.analysis.fixes.last_states import (
     suggest_last_of_steps,
     suggest_last_state,
 )
+from shapewright.analysis.fixes.literal_sizes import suggest_read_sizes
 from shapewright.analysis.fixes.log_probabilities import (
     suggest_summed_log_probabilities,
 )
@@ -103,7 +105,10 @@ from shapewright.analysis.fixes.other_calls import (
     suggest_any_product,
     suggest_argument_of_other_call,
 )
-from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
+from shapewright.analysis.fixes.overwritten_names import (
+    suggest_kept_features,
+    suggest_unread_name,
+)
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.ragged_items import (
     suggest_turned_items,
@@ -291,6 +296,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("last-state", 0.8, both)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
     yield from iter_options("unread", 0.9, unread)
+    yield from iter_options("unread", 0.7, suggest_kept_features(program, failure))
+    yield from iter_options("expanded", 0.9, suggest_read_sizes(program, failure))
     yield from iter_options("reduced", 1.0, suggest_other_reduced_dim(program, failure))
     padding, is_forgotten = find_padding(program, failure)
     yield from iter_options("padding", 0.85 if is_forgotten else 1.15, padding)
@@ -369,6 +376,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("labels", 0.6, suggest_indexed_target(program, failure))
     yield from iter_options("drawn", 0.97, suggest_drawn_classes(program, failure))
     yield from iter_options("drawn", 1.9, suggest_drawn_rows(program, failure))
+    beside = suggest_class_beside_0(program, failure)
+    yield from iter_options("classes", 2.15, beside)
     yield from iter_options("classes", 4.1, suggest_more_classes(program, failure))
     yield from iter_options("picture", 0.7, suggest_picture_mode(program, failure))
     columns = suggest_columns_of_training(program, failure)
