@@ -45,6 +45,7 @@ from shapewright.analysis.fixes.class_ranges import (
 )
 from shapewright.analysis.fixes.colour_masks import suggest_class_of_colours
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
+from shapewright.analysis.fixes.counted_positions import suggest_counted_positions
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
     suggest_expanded,
@@ -364,6 +365,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("counted", 0.75, suggest_whole_vocabulary(program, failure))
     yield from iter_options("counted", 0.8, suggest_grown_vocabulary(program, failure))
     yield from iter_options("counted", 0.85, suggest_smaller_offset(program, failure))
+    positions = suggest_counted_positions(program, failure)
+    yield from iter_options("counted", 0.9, positions)
     yield from iter_options("handed", 0.9, suggest_argument_of_caller(program, failure))
     yield from iter_options("classes", 0.7, suggest_number_of_classes(program, failure))
     yield from iter_options("empty", 0.7, suggest_rows_of_empty(program, failure))

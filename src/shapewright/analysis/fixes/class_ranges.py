@@ -213,8 +213,8 @@ def _suggest_outputs(
             if built is None or width != classes or value not in (width, (width,)):
                 continue
             name = get_own_attribute(node) or get_last_name(node)
-            is_count = COUNTS.search(name.lower()) or OUTPUTS.search(name.lower())
-            is_count = is_count or not _is_width(program, name)
+            is_named = COUNTS.search(name.lower()) or OUTPUTS.search(name.lower())
+            is_count = is_named is not None or not _is_width(program, name)
             values = find_defining(built[0], name) if is_count else []
             if _is_drawn_with(program, name):
                 return  # there would be as many labels more

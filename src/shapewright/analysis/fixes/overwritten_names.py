@@ -89,8 +89,8 @@ def suggest_kept_features(program: Program, failure: Failure) -> Iterator[Fix]:
     `p = conv1(x, edges)`, and something else reads what was pooled.
     """
     for frame in program.trace.ops[failure.op].frames:
-        place = program.node(frame.span)
-        if place is None or not isinstance(place[1], ast.Call):
+        place = program.call_at(frame.span)
+        if place is None:
             continue
         text, call = place
         statement = text.statement_of(call)
