@@ -101,6 +101,7 @@ from shapewright.analysis.fixes.merged_dims import (
 from shapewright.analysis.fixes.missing_padding import find_padding
 from shapewright.analysis.fixes.named_sizes import suggest_named_size
 from shapewright.analysis.fixes.norm_edits import move_channels_second
+from shapewright.analysis.fixes.numpy_weights import suggest_float32_weights
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.other_calls import (
     suggest_any_product,
@@ -257,6 +258,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("padded", 0.9, padded)
     weights = dtype_edits.suggest_cast_of_weights(program, failure)
     yield from iter_options("dtype", 0.9, weights)
+    drawn = suggest_float32_weights(program, failure)
+    yield from iter_options("made-dtype", 0.85, drawn)
     together = dtype_edits.suggest_casts_together(program, failure)
     yield from iter_options("dtype", 0.97, together)
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
