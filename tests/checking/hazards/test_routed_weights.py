@@ -53,12 +53,12 @@ class Capsules(nn.Module):
         self.w = nn.Parameter(torch.randn(1, 10, 3, 6, 4))
 
     def forward(self, u):
-        votes = (self.w @ u[:, :, None, :, None]).squeeze(-1){body}
+        votes = {votes}{body}
 
 
 model = Capsules()
 optimizer = torch.optim.Adam(model.parameters())
-data = TensorDataset(torch.randn(12, 10, 4), torch.randint(0, 3, (12,)))
+data = TensorDataset(torch.randn(12, 10, {width}), torch.randint(0, 3, (12,)))
 for u, target in DataLoader(data, batch_size=4):
     out = model(u)
     is_class = F.one_hot(target, out.size(1)).float()
@@ -69,15 +69,22 @@ for u, target in DataLoader(data, batch_size=4):
 LOADERS = "from torch.utils.data import DataLoader, TensorDataset\n"
 
 
-def list_codes(folder: Path, body: str) -> list[str]:
+LEARNED = {"votes": "(self.w @ u[:, :, None, :, None]).squeeze(-1)", "width": "4"}
+OF_DATA = {"votes": "self.w.mean() * u", "width": "3, 6"}
+
+
+def list_codes(folder: Path, body: str, votes: dict[str, str]) -> list[str]:
     file = folder / "run.py"
-    file.write_text(HEAD + LOADERS + SCRIPT.format(body=body))
+    file.write_text(HEAD + LOADERS + SCRIPT.format(body=body, **votes))
     return [finding.code for finding in api.rehearse_script(str(file)).findings]
 
 
+@pytest.mark.parametrize("votes", [LEARNED, OF_DATA], ids=["learned", "of data"])
 @pytest.mark.parametrize("body", ROUTED.values(), ids=ROUTED)
-def test_routing_normalises_over_the_outputs(body: str, tmp_path: Path) -> None:
-    assert "wrong-axis" not in list_codes(tmp_path, body)
+def test_routing_normalises_over_the_outputs(
+    body: str, votes: dict[str, str], tmp_path: Path
+) -> None:
+    assert "wrong-axis" not in list_codes(tmp_path, body, votes)
 
 
 def test_shares_that_nothing_is_added_to_are_weights(tmp_path: Path) -> None:
@@ -85,7 +92,7 @@ def test_shares_that_nothing_is_added_to_are_weights(tmp_path: Path) -> None:
         logits = votes.sum(-1)
         shares = F.softmax(logits, dim=2).unsqueeze(-1)
         return (shares * votes).sum(dim=1)"""
-    assert "wrong-axis" in list_codes(tmp_path, body)
+    assert "wrong-axis" in list_codes(tmp_path, body, OF_DATA)
 
 
 def test_scores_with_a_bias_are_no_routing(tmp_path: Path) -> None:
