@@ -64,7 +64,7 @@ class EinopsCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class _Mismatch:
     """A dim of the input that its letters do not fit."""
 
     dim: int
@@ -305,7 +305,7 @@ def _find_layer(program: Program) -> EinopsCall | None:
 # -- what does not fit -----------------------------------------------------------------
 
 
-def find_mismatch(call: EinopsCall) -> Mismatch | None:
+def find_mismatch(call: EinopsCall) -> _Mismatch | None:
     """Return the first dim whose letters do not make its size."""
     if len(call.left) != len(call.shape) or "..." in str(call.left):
         return None
@@ -320,7 +320,7 @@ def find_mismatch(call: EinopsCall) -> Mismatch | None:
         product = f"{shown} = {known_product}" if len(sizes) > 1 else shown
         if len(sizes) == len(letters) and letters and known_product != size:
             message = f"{group} is {product}, but dim {dim} of {{name}} is {size}"
-            return Mismatch(dim, size, tuple(letters), message)
+            return _Mismatch(dim, size, tuple(letters), message)
         if sizes and size % known_product:
             message = (
                 f"{group} divides dim {dim} of {{name}}, {size}, by {product}, with a"
@@ -330,7 +330,7 @@ def find_mismatch(call: EinopsCall) -> Mismatch | None:
                 " and"
             )
             message += f" {size - size % known_product + known_product} have none"
-            return Mismatch(dim, size, tuple(letters), message)
+            return _Mismatch(dim, size, tuple(letters), message)
         if len(letters) - len(sizes) == 1:
             unknown = letters[values.index(None)]
             known[unknown] = size // known_product
@@ -418,7 +418,7 @@ def _describe_unknown(call: EinopsCall) -> str:
     return ""
 
 
-def _iter_set_places(call: EinopsCall, wrong: Mismatch) -> Iterator[Related]:
+def _iter_set_places(call: EinopsCall, wrong: _Mismatch) -> Iterator[Related]:
     """Yield the places where sizes of letters are set."""
     for word in call.node.keywords:
         if word.arg in wrong.letters:
@@ -429,7 +429,7 @@ def _iter_set_places(call: EinopsCall, wrong: Mismatch) -> Iterator[Related]:
 # -- edits -----------------------------------------------------------------------------
 
 
-def _suggest_sizes(call: EinopsCall, wrong: Mismatch) -> Iterator[Fix]:
+def _suggest_sizes(call: EinopsCall, wrong: _Mismatch) -> Iterator[Fix]:
     """Yield another size for one letter, in the call or where its name is set."""
     words = {word.arg: word for word in call.node.keywords}
     known = {

@@ -36,7 +36,7 @@ def find_refused_label(
     return (label, classes) if classes <= label < classes + most else None
 
 
-def holds_label_0(program: Program, failure: Failure) -> bool:
+def has_label_0(program: Program, failure: Failure) -> bool:
     """Return whether the labels that a loss refuses, or those of another batch there,
     have a 0 among them and none below: no label is to be one less.
     """

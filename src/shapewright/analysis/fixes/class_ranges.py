@@ -28,7 +28,7 @@ from shapewright.analysis.refused_labels import (
     CLASS_LOSSES,
     MOST_MORE,
     find_refused_label,
-    holds_label_0,
+    has_label_0,
 )
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -188,7 +188,7 @@ def suggest_class_beside_0(program: Program, failure: Failure) -> Iterator[Fix]:
     names were numbered from 1 on, and 0 stands for none of them.
     """
     refused = find_refused_label(program, failure)
-    if refused is None or not holds_label_0(program, failure):
+    if refused is None or not has_label_0(program, failure):
         return
     op, classes = program.trace.ops[failure.op], refused[1]
     largest = {

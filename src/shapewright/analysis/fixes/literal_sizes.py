@@ -16,7 +16,7 @@ from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.record.ops import Fact, Op
 
-COPYING = frozenset({"expand", "broadcast_to", "repeat", "tile"})
+COPYING = frozenset({"expand", "repeat"})
 """Operators that copy one element along a dim as often as they are asked to."""
 
 

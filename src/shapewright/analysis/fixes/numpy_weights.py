@@ -18,7 +18,7 @@ from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import get_called_name, is_starred
 from shapewright.record.ops import Fact, Op
 
-WITH_DTYPE = ("tensor", "as_tensor", "asarray")
+WITH_DTYPE = ("tensor", "as_tensor")
 OF_ARRAYS = (*WITH_DTYPE, "from_numpy")
 """Functions that keep the dtype of an array, and those of them that take another."""
 FURTHEST = 3_000

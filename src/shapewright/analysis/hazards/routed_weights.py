@@ -8,7 +8,7 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.record.ops import Fact
 
-ADDING = frozenset({"+", "+=", "add", "add_", "iadd"})
+ADDING = frozenset({"+", "+=", "add", "add_"})
 MOST_CALLS = 60
 """Calls between weights and what is added to their logits."""
 
@@ -35,12 +35,14 @@ def _is_updated(scene: HazardContext, call: OperatorCall) -> bool:
         if len(other.op.inputs) != 2:
             continue
         for fact, addend in (other.op.inputs, other.op.inputs[::-1]):
-            if fact.storage == logits.storage and _follows(scene, addend, call):
+            if fact.storage == logits.storage and _is_computed_with(
+                scene, addend, call
+            ):
                 return True
     return False
 
 
-def _follows(scene: HazardContext, fact: Fact, call: OperatorCall) -> bool:
+def _is_computed_with(scene: HazardContext, fact: Fact, call: OperatorCall) -> bool:
     """Return whether a tensor was computed with what a call returned."""
     waiting, seen = [fact], {fact.tensor}
     for _ in range(MOST_CALLS):
