@@ -42,6 +42,7 @@ def find_error(folder: Path, **parts: str) -> Finding:
     return finding
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("head", "weight"),
     [

@@ -36,6 +36,7 @@ def find_errors(folder: Path, **parts: str) -> list[Finding]:
     return [finding for finding in findings if finding.severity == "error"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("parts", "shown"),
     [

@@ -52,6 +52,7 @@ def list_fixes(folder: Path, fixed: str, later: str = "pass") -> list[str]:
     return [fix.message for fix in finding.fixes]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "fixed",
     [FROZEN, LOADED, f"{LOADED}; {FROZEN}", f"{LOADED}; encoder.eval()"],

@@ -73,6 +73,7 @@ def test_what_is_pooled_gets_a_name_of_its_own(tmp_path: Path) -> None:
     assert [edit.text for edit in errors[0].fixes[0].edits] == ["a_pooled"] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("body", "width"), [(KEPT, 16), (UNREAD, 8)])
 def test_other_names_stay(body: str, width: int, tmp_path: Path) -> None:
     errors = find_errors(tmp_path, body, width)
