@@ -39,7 +39,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class EinopsCall:
     """A call of einops in the text: its pattern, the sizes of its letters, and the
     tensor.
     """
@@ -83,7 +83,7 @@ def _split_pattern(side: str) -> list[list[str]]:
 
 def explain_einops(program: Program, finding: Finding) -> Finding:
     """Return the finding on an error of einops with the sizes that do not fit."""
-    call = _find_call(program, finding)
+    call = find_call(program, finding)
     if call is None:
         return _explain_packing(program, finding)
     message, related = _describe(program, call)
@@ -116,10 +116,10 @@ def name_letters(program: Program, finding: Finding) -> Finding:
 
 def suggest_patterns(program: Program, finding: Finding) -> Iterator[Fix]:
     """Yield other sizes for the letters of a pattern, and other patterns."""
-    call = _find_call(program, finding)
+    call = find_call(program, finding)
     if call is None:
         return
-    wrong = _find_mismatch(call)
+    wrong = find_mismatch(call)
     if wrong is not None:
         yield from _suggest_sizes(call, wrong)
         yield from _suggest_orders(call)
@@ -134,8 +134,8 @@ def find_uneven_dim(program: Program, finding: Finding) -> tuple[Fact, int, int]
     """Return the tensor, the dim and the divisor of a pattern that leaves a
     remainder.
     """
-    call = _find_call(program, finding)
-    wrong = _find_mismatch(call) if call is not None else None
+    call = find_call(program, finding)
+    wrong = find_mismatch(call) if call is not None else None
     if call is None or wrong is None or call.fact is None:
         return None
     divisor = prod(call.sizes.get(letter, 1) for letter in wrong.letters)
@@ -179,7 +179,7 @@ def _explain_packing(program: Program, finding: Finding) -> Finding:
 # -- the call --------------------------------------------------------------------------
 
 
-def _find_call(program: Program, finding: Finding) -> _Call | None:
+def find_call(program: Program, finding: Finding) -> EinopsCall | None:
     """Return the call of einops that failed, or None for other errors."""
     ending = program.ending
     if ending is None or ending.error != "EinopsError":
@@ -244,7 +244,7 @@ def build_call(
     shape: Shape | None,
     name: str,
     maker: Op | None = None,
-) -> _Call | None:
+) -> EinopsCall | None:
     """Return a call with its pattern and sizes, or None if they cannot be read."""
     place = node.args[at] if len(node.args) > at else None
     if shape is None or not isinstance(place, ast.Constant):
@@ -259,7 +259,7 @@ def build_call(
     fact = maker.outputs[0] if maker is not None and maker.outputs else None
     if fact is not None and fact.shape != shape:
         fact = None
-    return _Call(text, node, place, sizes, shape, name, fact)
+    return EinopsCall(text, node, place, sizes, shape, name, fact)
 
 
 def _evaluate(text: SourceText, node: ast.expr) -> int | None:
@@ -275,7 +275,7 @@ def _evaluate(text: SourceText, node: ast.expr) -> int | None:
     return numbers.pop() if len(numbers) == 1 else None
 
 
-def _find_layer(program: Program) -> _Call | None:
+def _find_layer(program: Program) -> EinopsCall | None:
     """Return the layer of einops that failed: the only one that the tensor does not
     fit.
     """
@@ -290,7 +290,7 @@ def _find_layer(program: Program) -> _Call | None:
             if isinstance(node, ast.Call) and get_called_name(node) in LAYERS:
                 shape = fact.shape if fact is not None else known
                 call = build_call(text, node, 0, shape, "the input") if text else None
-                wrong = _find_mismatch(call) if call is not None else None
+                wrong = find_mismatch(call) if call is not None else None
                 if call is None or (
                     wrong is None and len(call.left) == len(call.shape)
                 ):
@@ -305,7 +305,7 @@ def _find_layer(program: Program) -> _Call | None:
 # -- what does not fit -----------------------------------------------------------------
 
 
-def _find_mismatch(call: _Call) -> _Mismatch | None:
+def find_mismatch(call: EinopsCall) -> _Mismatch | None:
     """Return the first dim whose letters do not make its size."""
     if len(call.left) != len(call.shape) or "..." in str(call.left):
         return None
@@ -337,11 +337,11 @@ def _find_mismatch(call: _Call) -> _Mismatch | None:
     return None
 
 
-def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
+def _describe(program: Program, call: EinopsCall) -> tuple[str, list[Related]]:
     """Return what does not fit, and where the size came from."""
     function = get_called_name(call.node)
     name = f"`{call.name}` {format_sizes(call.shape)}"
-    wrong = _find_mismatch(call)
+    wrong = find_mismatch(call)
     related: list[Related] = []
     place = call.text.span(call.place)
     if len(call.left) != len(call.shape) and "..." not in call.pattern:
@@ -377,7 +377,7 @@ def _describe(program: Program, call: _Call) -> tuple[str, list[Related]]:
     return message, related
 
 
-def _find_lone_letters(call: _Call) -> tuple[list[str], list[str]]:
+def _find_lone_letters(call: EinopsCall) -> tuple[list[str], list[str]]:
     """Return the letters of the left side that the right lacks, and the reverse."""
     left, _, right = call.pattern.partition("->")
     sides = [
@@ -389,7 +389,7 @@ def _find_lone_letters(call: _Call) -> tuple[list[str], list[str]]:
     )
 
 
-def _describe_lone_letters(call: _Call, function: str) -> str:
+def _describe_lone_letters(call: EinopsCall, function: str) -> str:
     """Return what is wrong with letters that only one side has; empty if nothing is."""
     lost, new = _find_lone_letters(call)
     if function in ("repeat", "Repeat"):
@@ -406,7 +406,7 @@ def _describe_lone_letters(call: _Call, function: str) -> str:
     return f": {' and '.join(reasons)}" if reasons else ""
 
 
-def _describe_unknown(call: _Call) -> str:
+def _describe_unknown(call: EinopsCall) -> str:
     """Return which letters of a group have no size, if einops can not infer them."""
     for letters in call.left:
         names = [letter for letter in letters if not letter.isdigit()]
@@ -418,7 +418,7 @@ def _describe_unknown(call: _Call) -> str:
     return ""
 
 
-def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:
+def _iter_set_places(call: EinopsCall, wrong: _Mismatch) -> Iterator[Related]:
     """Yield the places where sizes of letters are set."""
     for word in call.node.keywords:
         if word.arg in wrong.letters:
@@ -429,7 +429,7 @@ def _iter_set_places(call: _Call, wrong: _Mismatch) -> Iterator[Related]:
 # -- edits -----------------------------------------------------------------------------
 
 
-def _suggest_sizes(call: _Call, wrong: _Mismatch) -> Iterator[Fix]:
+def _suggest_sizes(call: EinopsCall, wrong: _Mismatch) -> Iterator[Fix]:
     """Yield another size for one letter, in the call or where its name is set."""
     words = {word.arg: word for word in call.node.keywords}
     known = {
@@ -448,7 +448,7 @@ def _suggest_sizes(call: _Call, wrong: _Mismatch) -> Iterator[Fix]:
         yield _drop_letter(call, words[wrong.letters[0]])
 
 
-def _suggest_letters(call: _Call) -> Iterator[Fix]:
+def _suggest_letters(call: EinopsCall) -> Iterator[Fix]:
     """Yield the pattern with a letter of the right renamed to one of the left, and the
     letters that it lacks at its end.
     """
@@ -467,13 +467,13 @@ def _suggest_letters(call: _Call) -> Iterator[Fix]:
         yield Fix("fits", f"`{pattern}`", (edit,))
 
 
-def _change_letter(call: _Call, word: ast.keyword, size: int) -> Fix:
+def _change_letter(call: EinopsCall, word: ast.keyword, size: int) -> Fix:
     """Return the fix that gives a letter another size."""
     message = f"`{word.arg}={size}`"
     return Fix("fits", message, (Edit(call.text.span(word.value), str(size)),))
 
 
-def _drop_letter(call: _Call, word: ast.keyword) -> Fix:
+def _drop_letter(call: EinopsCall, word: ast.keyword) -> Fix:
     """Return the fix that leaves the size of a letter to einops."""
     text = call.text
     kept = [text.written(argument) for argument in call.node.args]
@@ -487,7 +487,7 @@ def _drop_letter(call: _Call, word: ast.keyword) -> Fix:
     return Fix("fits", message, (Edit(text.span(call.node), new),))
 
 
-def _suggest_orders(call: _Call) -> Iterator[Fix]:
+def _suggest_orders(call: EinopsCall) -> Iterator[Fix]:
     """Yield the pattern with its left side in another order that fits the sizes."""
     left, _, right = call.pattern.partition("->")
     parts = re.findall(r"\([^)]*\)|\S+", left)
@@ -500,14 +500,16 @@ def _suggest_orders(call: _Call) -> Iterator[Fix]:
             old_part == new_one or old_part.lower() not in BATCH
             for old_part, new_one in zip(parts, order, strict=True)
         )
-        if kept and list(order) != parts and _find_mismatch(other) is None:
+        if kept and list(order) != parts and find_mismatch(other) is None:
             quote = call.text.written(call.place)[0]
             changed = f"{quote}{new} ->{right}{quote}"
             edit = Edit(call.text.span(call.place), changed)
             yield Fix("fits", f"`{new} ->{right}`", (edit,))
 
 
-def _suggest_batch(program: Program, finding: Finding, call: _Call) -> Iterator[Fix]:
+def _suggest_batch(
+    program: Program, finding: Finding, call: EinopsCall
+) -> Iterator[Fix]:
     """Yield `.unsqueeze(0)` of what was passed in, if a pattern begins with a batch."""
     if len(call.left) != len(call.shape) + 1 or call.left[0][0].lower() not in BATCH:
         return
@@ -528,7 +530,7 @@ def _suggest_batch(program: Program, finding: Finding, call: _Call) -> Iterator[
                 yield Fix("fits", f"`{new}`", (Edit(end, ".unsqueeze(0)"),))
 
 
-def _suggest_rank(call: _Call) -> Iterator[Fix]:
+def _suggest_rank(call: EinopsCall) -> Iterator[Fix]:
     """Yield the pattern with a dim more or less, on both sides."""
     left, _, right = call.pattern.partition("->")
     parts = re.findall(r"\([^)]*\)|\S+", left)

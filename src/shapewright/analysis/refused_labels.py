@@ -34,3 +34,17 @@ def find_refused_label(
         return None
     classes = shape[1 if len(shape) > 1 else 0]
     return (label, classes) if classes <= label < classes + most else None
+
+
+def has_label_0(program: Program, failure: Failure) -> bool:
+    """Return whether the labels that a loss refuses, or those of another batch there,
+    have a 0 among them and none below: no label is to be one less.
+    """
+    place = program.trace.ops[failure.op].span
+    least = [
+        other.unmet.least
+        for other in program.failures
+        if other.unmet is not None and other.unmet.code == INDEX_OUT_OF_RANGE
+        if program.trace.ops[other.op].span == place
+    ]
+    return min((number for number in least if number is not None), default=1) == 0

@@ -8,15 +8,16 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from shapewright.analysis.cut_keys import list_cut_places, suggest_cut_keys
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.refusals.checkpoints import (
     has_random_weights,
     is_trained,
 )
 from shapewright.analysis.fixes.sibling_names import iter_command_options
-from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.model_builders import suggest_builder_arguments
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.pruned_states import find_pruned, suggest_lasting_pruning
 from shapewright.analysis.renamed_keys import write_renamed_key
 from shapewright.analysis.saved_models import (
     describe_saved_builder,
@@ -30,7 +31,7 @@ from shapewright.findings.codes import STATE_DICT_MISMATCH, UNMATCHED_STATE_DICT
 from shapewright.findings.finding import Edit, Finding, Fix, Related
 from shapewright.operators.failed_calls import Misloaded, prefix_of
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText, find_defining, get_receiver
+from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import get_called_name, get_last_name
 
@@ -53,7 +54,7 @@ def list_load_places(
     """Return the wrapper that the first word of keys comes from, and the flag that does
     not pass over other sizes.
     """
-    places = []
+    places = list_cut_places(program, span, misloaded)
     if "module." in prefix_of(misloaded):
         for text in program.own_texts():
             for node in text.nodes:
@@ -109,7 +110,7 @@ def _describe_repeated(prefix: str, others: Sequence[str]) -> str:
 
 def _describe_change(misloaded: Misloaded) -> str:
     """Describe the change that explains all mismatches."""
-    pruned = _find_pruned(misloaded)
+    pruned = find_pruned(misloaded)
     if pruned:
         return (
             f"the state dict is that of a pruned model: it has `{pruned}_orig` and"
@@ -179,6 +180,10 @@ def _describe_change(misloaded: Misloaded) -> str:
     )
 
 
+MANY = 8
+"""Layers with weights of another size of which a model is another one."""
+
+
 def _is_of_other_model(misloaded: Misloaded) -> bool:
     """Return whether most weights have another size, or are not in the state dict."""
     count = len(misloaded.resized) + len(misloaded.missing)
@@ -190,39 +195,6 @@ def _is_of_other_architecture(misloaded: Misloaded) -> bool:
     """Return whether most keys are missing, and as many others come in their place."""
     lacks = 2 * len(misloaded.missing) > misloaded.keys
     return lacks and len(misloaded.unexpected) > MANY
-
-
-def _find_pruned(misloaded: Misloaded) -> str:
-    """Return the last part of a key for which there are `_orig` and `_mask`."""
-    for key in misloaded.missing:
-        if {f"{key}_orig", f"{key}_mask"} <= {*misloaded.unexpected}:
-            return key.rpartition(".")[2]
-    return ""
-
-
-def _suggest_lasting_pruning(text: SourceText, name: str) -> Iterator[Fix]:
-    """Suggest `prune.remove` for all layers before their model is saved."""
-    for call in text.nodes:
-        if not isinstance(call, ast.Call) or get_called_name(call) != "state_dict":
-            continue
-        owner = get_receiver(call)
-        statement = text.statement_of(call)
-        if owner is None or "load" in text.written(statement):
-            continue
-        indent = text.lines[statement.lineno - 1][: statement.col_offset]
-        rows = [
-            f"for layer in {text.written(owner)}.modules():",
-            f'{indent}    if hasattr(layer, "{name}_orig"):',
-            f'{indent}        torch.nn.utils.prune.remove(layer, "{name}")',
-        ]
-        edit = write_before(text, statement, "\n".join(rows))
-        shown = f'`prune.remove(layer, "{name}")` for all pruned layers before it'
-        yield Fix("fits", shown, (edit,))
-        return
-
-
-MANY = 8
-"""Layers with weights of another size of which a model is another one."""
 
 
 def _iter_details(misloaded: Misloaded) -> Iterator[str]:
@@ -251,10 +223,12 @@ def suggest_fixes(program: Program, span: Span, misloaded: Misloaded) -> list[Fi
     text, call = text_and_call
     if misloaded.holds:
         return []
-    pruned = _find_pruned(misloaded)
+    pruned = find_pruned(misloaded)
     if pruned:
-        return list(_suggest_lasting_pruning(text, pruned))
-    inside = list(suggest_state_inside(program, text, call.args[0], misloaded))
+        return list(suggest_lasting_pruning(text, pruned))
+    inside = list(suggest_cut_keys(program, text, call, misloaded))
+    if not inside:
+        inside += suggest_state_inside(program, text, call.args[0], misloaded)
     if inside:
         return inside
     matching = _suggest_matching_keys(text, call.args[0], misloaded)

@@ -54,8 +54,8 @@ class Unmet:
     side is known to be right (`a + b`): the output may then be wrong, and a later
     failure may only follow from it. `lines` are shown below the message: aligned
     shapes, arithmetic; they have the same names in braces, at their ends, so that
-    columns stay aligned. `most` is the largest of the values of which `has` is the
-    first that does not fit.
+    columns stay aligned. `least` and `most` are the smallest and the largest of the
+    values of which `has` is the first that does not fit.
     """
 
     code: str
@@ -69,6 +69,7 @@ class Unmet:
     guessed: bool = False
     lines: tuple[str, ...] = ()
     most: int | None = None
+    least: int | None = None
 
 
 Kind = Literal[

@@ -193,6 +193,7 @@ def out_of_range(
                 (Grant(name, Made(index.shape, index.dtype, index.stride)),),
                 lines=_list_range(name, values, count) if what == "classes" else (),
                 most=max(values),
+                least=min(set(values) - allowed),
             )
     return None
 

@@ -85,6 +85,7 @@ from shapewright.analysis.fixes.single_numbers import (
     suggest_single_number,
 )
 from shapewright.analysis.fixes.single_scores import suggest_binary_loss
+from shapewright.analysis.fixes.square_grids import suggest_square_grid
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
     is_batch_first_meant,
@@ -313,6 +314,7 @@ def fix_error(program: Program, finding: Finding) -> list[FixOption]:
     cause = find_error_cause(program, finding)
     lines = find_error_suspects(program, finding.span)
     own = list(iter_options("size", 0.5, suggest_divided_images(program, finding)))
+    own += iter_options("pattern", 0.55, suggest_square_grid(program, finding))
     own += iter_options("pattern", 0.6, suggest_patterns(program, finding))
     own += iter_options("unread", 0.5, suggest_unread_name(program, finding.span))
     for suggest in ALONE_OF_ERRORS:

@@ -38,12 +38,14 @@ from shapewright.analysis.fixes.class_counts import (
     suggest_fewer_largest,
 )
 from shapewright.analysis.fixes.class_ranges import (
+    suggest_class_beside_0,
     suggest_drawn_classes,
     suggest_drawn_rows,
     suggest_more_classes,
 )
 from shapewright.analysis.fixes.colour_masks import suggest_class_of_colours
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
+from shapewright.analysis.fixes.counted_positions import suggest_counted_positions
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
     suggest_expanded,
@@ -70,6 +72,7 @@ from shapewright.analysis.fixes.last_states import (
     suggest_last_of_steps,
     suggest_last_state,
 )
+from shapewright.analysis.fixes.literal_sizes import suggest_read_sizes
 from shapewright.analysis.fixes.log_probabilities import (
     suggest_summed_log_probabilities,
 )
@@ -98,12 +101,16 @@ from shapewright.analysis.fixes.merged_dims import (
 from shapewright.analysis.fixes.missing_padding import find_padding
 from shapewright.analysis.fixes.named_sizes import suggest_named_size
 from shapewright.analysis.fixes.norm_edits import move_channels_second
+from shapewright.analysis.fixes.numpy_weights import suggest_float32_weights
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.other_calls import (
     suggest_any_product,
     suggest_argument_of_other_call,
 )
-from shapewright.analysis.fixes.overwritten_names import suggest_unread_name
+from shapewright.analysis.fixes.overwritten_names import (
+    suggest_kept_features,
+    suggest_unread_name,
+)
 from shapewright.analysis.fixes.pooled_maps import suggest_pooled_map
 from shapewright.analysis.fixes.ragged_items import (
     suggest_turned_items,
@@ -251,6 +258,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("padded", 0.9, padded)
     weights = dtype_edits.suggest_cast_of_weights(program, failure)
     yield from iter_options("dtype", 0.9, weights)
+    drawn = suggest_float32_weights(program, failure)
+    yield from iter_options("made-dtype", 0.85, drawn)
     together = dtype_edits.suggest_casts_together(program, failure)
     yield from iter_options("dtype", 0.97, together)
     yield from iter_options("dtype", 1.0, dtype_edits.fix_dtype(program, failure))
@@ -291,6 +300,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("last-state", 0.8, both)
     unread = suggest_unread_name(program, program.trace.ops[failure.op].span)
     yield from iter_options("unread", 0.9, unread)
+    yield from iter_options("unread", 0.7, suggest_kept_features(program, failure))
+    yield from iter_options("expanded", 0.9, suggest_read_sizes(program, failure))
     yield from iter_options("reduced", 1.0, suggest_other_reduced_dim(program, failure))
     padding, is_forgotten = find_padding(program, failure)
     yield from iter_options("padding", 0.85 if is_forgotten else 1.15, padding)
@@ -357,6 +368,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("counted", 0.75, suggest_whole_vocabulary(program, failure))
     yield from iter_options("counted", 0.8, suggest_grown_vocabulary(program, failure))
     yield from iter_options("counted", 0.85, suggest_smaller_offset(program, failure))
+    positions = suggest_counted_positions(program, failure)
+    yield from iter_options("counted", 0.9, positions)
     yield from iter_options("handed", 0.9, suggest_argument_of_caller(program, failure))
     yield from iter_options("classes", 0.7, suggest_number_of_classes(program, failure))
     yield from iter_options("empty", 0.7, suggest_rows_of_empty(program, failure))
@@ -369,6 +382,8 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("labels", 0.6, suggest_indexed_target(program, failure))
     yield from iter_options("drawn", 0.97, suggest_drawn_classes(program, failure))
     yield from iter_options("drawn", 1.9, suggest_drawn_rows(program, failure))
+    beside = suggest_class_beside_0(program, failure)
+    yield from iter_options("classes", 2.15, beside)
     yield from iter_options("classes", 4.1, suggest_more_classes(program, failure))
     yield from iter_options("picture", 0.7, suggest_picture_mode(program, failure))
     columns = suggest_columns_of_training(program, failure)

@@ -28,6 +28,7 @@ from shapewright.analysis.refused_labels import (
     CLASS_LOSSES,
     MOST_MORE,
     find_refused_label,
+    has_label_0,
 )
 from shapewright.findings.codes import INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -182,6 +183,23 @@ def suggest_more_classes(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from _suggest_outputs(program, op, refused[1], size)
 
 
+def suggest_class_beside_0(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest a class more where the labels of a run are 0 to the number of classes:
+    names were numbered from 1 on, and 0 stands for none of them.
+    """
+    refused = find_refused_label(program, failure)
+    if refused is None or not has_label_0(program, failure):
+        return
+    op, classes = program.trace.ops[failure.op], refused[1]
+    largest = {
+        other.unmet.most
+        for other in program.failures
+        if other.unmet is not None and program.trace.ops[other.op].span == op.span
+    }
+    if largest == {classes} and _find_drawn_labels(program, op) is None:
+        yield from _suggest_outputs(program, op, classes, classes + 1)
+
+
 def _suggest_outputs(
     program: Program, op: Op, classes: int, size: int
 ) -> Iterator[Fix]:
@@ -195,7 +213,8 @@ def _suggest_outputs(
             if built is None or width != classes or value not in (width, (width,)):
                 continue
             name = get_own_attribute(node) or get_last_name(node)
-            is_count = COUNTS.search(name.lower()) or OUTPUTS.search(name.lower())
+            is_named = COUNTS.search(name.lower()) or OUTPUTS.search(name.lower())
+            is_count = is_named is not None or not _is_width(program, name)
             values = find_defining(built[0], name) if is_count else []
             if _is_drawn_with(program, name):
                 return  # there would be as many labels more
@@ -204,6 +223,31 @@ def _suggest_outputs(
                 yield Fix("fits", shown, (Edit(built[0].span(values[0]), f"{size}"),))
                 return
     yield from resize_producer(program, fact, min(1, fact.ndim - 1), size)
+
+
+def _is_width(program: Program, name: str) -> bool:
+    """Return whether something is built with a name as its first size, as a layer is
+    that reads what the one before it gives.
+    """
+    return any(
+        name in collect_names(size) or name in _collect_attributes(size)
+        for text in program.own_texts()
+        for node in text.nodes
+        if isinstance(node, ast.Call) and get_called_name(node)[:1].isupper()
+        for size in (
+            *node.args[:1],
+            *(w.value for w in node.keywords if INPUTS.search(w.arg or "")),
+        )
+    )
+
+
+INPUTS = re.compile(r"^in|input|_in$|dim|width|hidden|channels|size")
+"""How parameters for sizes of what a layer is given are called, or for all of them."""
+
+
+def _collect_attributes(node: ast.expr) -> set[str]:
+    """Return the names of attributes that an expression reads."""
+    return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
 
 
 def _is_drawn_with(program: Program, name: str) -> bool:

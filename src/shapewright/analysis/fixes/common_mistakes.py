@@ -34,6 +34,7 @@ from shapewright.analysis.fixes.suspect_lines import iter_nodes_on
 from shapewright.analysis.makers import is_compared, iter_first_makers
 from shapewright.analysis.program_run import Program, as_far_as_known
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
+from shapewright.analysis.refused_labels import has_label_0
 from shapewright.findings.codes import (
     ATTENTION_MASK_SHAPE,
     BROADCAST_MISMATCH,
@@ -207,6 +208,8 @@ def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fi
         return
     if is_compared(program, op.inputs[1]):
         return  # what is read there would be another class
+    if wrong > 0 and has_label_0(program, failure):
+        return
     node = places[1][0]
     new = text_and_node[0].written(node) + shift
     yield Fix("fits", f"`{new}`", (Edit(text_and_node[0].span(node).end, shift),))

@@ -10,6 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from shapewright.analysis.fixes.fixed_layers import (
+    COLOURS,
+    is_fixed_layer,
+    suggest_expanded_images,
+)
 from shapewright.analysis.fixes.maker_edits import find_narrow_gather
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.scope_tensors import (
@@ -35,8 +40,6 @@ from shapewright.record.ops import Fact, Op, collect_leaves
 
 OF_FEATURES = frozenset({INNER_DIM_MISMATCH, TARGET_SHAPE})
 """Codes of calls that need other features or predictions, not copies of one."""
-COLOURS = 3
-"""Channels that a grey image is copied to."""
 
 
 def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -49,6 +52,8 @@ def suggest_expanded(program: Program, failure: Failure) -> Iterator[Fix]:
     channels = failure.unmet is not None and failure.unmet.code == CHANNEL_MISMATCH
     if channels and is_own_layer(program, op):
         return  # a layer of the program's own takes what the data have
+    if channels and is_fixed_layer(program, op):
+        yield from suggest_expanded_images(program, failure)
     if channels:
         yield from _expand_everywhere(program, failure)
     yield from _iter_expanded(program, failure, channels)
@@ -178,11 +183,13 @@ def _get_operand_of_size(
 
 def is_own_layer(program: Program, op: Op) -> bool:
     """Return whether the program's own text builds a layer, for these images alone: no
-    library does, and it is given none in colour elsewhere.
+    library does, its weights are not fixed, and it is given none in colour elsewhere.
     """
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
     if layer is None or built is None or is_installed(built.span.file):
+        return False
+    if is_fixed_layer(program, op):
         return False
     return not any(
         fact.shape[1:2] == (COLOURS,)

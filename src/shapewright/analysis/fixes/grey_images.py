@@ -8,7 +8,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.expanded_operands import COLOURS, is_own_layer
+from shapewright.analysis.fixes.expanded_operands import is_own_layer
+from shapewright.analysis.fixes.fixed_layers import COLOURS
 from shapewright.analysis.fixes.image_edits import TENSORS, suggest_transform
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program

@@ -122,10 +122,33 @@ def _check_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
         and _is_flat(mask, back)
         and get_length(call.dims[0][back]) > 1
     ):
-        if not _has_other_mask(scene, call, back):
+        if not _has_other_mask(scene, call, back) and not _is_turned(scene, user):
             yield _report_constant_mask(scene, call, 1, back, user)
     elif find_true_side(scene, call.op.inputs[1]) == "past":
         yield _report_reversed_mask(scene, call, 1, "hides")
+
+
+def _is_turned(scene: HazardContext, softmax: OperatorCall) -> bool:
+    """Return whether weights are summed along the last dim, and a softmax normalizes
+    another one: it is that which is wrong, not the mask.
+    """
+    result, at = softmax.op.outputs[0], find_softmax_dim(softmax)
+    if at is None or at == result.ndim - 1:
+        return False
+    for _ in range(FEW):
+        users = scene.users.get(result.tensor, ())
+        if any(user.name in PRODUCTS and user.op.inputs[0] == result for user in users):
+            return True
+        kept = [user for user in users if user.shape == result.shape]
+        if not kept:
+            return False
+        result = kept[0].op.outputs[0]
+    return False
+
+
+PRODUCTS = operators_with("is_product") | {"@"}
+FEW = 3
+"""Calls between a softmax and the sum that it weighs."""
 
 
 def _is_attention_mask(scene: HazardContext, call: OperatorCall) -> bool:
@@ -159,7 +182,8 @@ def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Fin
             return
     if -back > min(len(mask), len(scores)) or not _is_flat(mask, back):
         return
-    if get_length(scores[back]) > 1 and not _has_other_mask(scene, call, back):
+    is_hidden = _has_other_mask(scene, call, back) or _is_turned(scene, user)
+    if get_length(scores[back]) > 1 and not is_hidden:
         yield _report_constant_mask(scene, call, at, back, user)
 
 

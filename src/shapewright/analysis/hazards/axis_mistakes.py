@@ -11,6 +11,7 @@ from shapewright.analysis.hazards.context import HazardContext, describe_axis
 from shapewright.analysis.hazards.decided_dims import find_decided_dims
 from shapewright.analysis.hazards.index_dims import find_index_dims
 from shapewright.analysis.hazards.layer_norms import find_layer_norms, find_step_norms
+from shapewright.analysis.hazards.routed_weights import is_routed
 from shapewright.analysis.hazards.unkept_dims import (
     find_column_statistics,
     find_unkept_dims,
@@ -122,6 +123,8 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
             at = _find_misused_softmax(scene, by_index, summed, weights, values)
             if at is not None and at not in reported and at in by_index:
                 reported.add(at)
+                if is_routed(scene, by_index[at]):
+                    continue
                 yield _report_softmax(scene, by_index[at], call, summed)
 
 

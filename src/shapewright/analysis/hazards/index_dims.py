@@ -18,6 +18,8 @@ PLACED = operators_with("indexes_along_dim")
 SORTING = operators_with("sorts_elements")
 SIZED = operators_with("takes_size_first")
 CHOOSING = operators_with("returns_indices") | SORTING | {"max", "min"}
+DRAWING = operators_with("returns_indices") & operators_with("is_random")
+"""Calls that draw of the last dim: their second argument is a number of draws."""
 KEPT = ("view", "same", "copy")
 """Kinds of calls whose result has the values of their input."""
 FARTHEST = 6
@@ -91,8 +93,10 @@ def _find_counted_dim(
 
 
 def _find_chosen_dim(choice: OperatorCall) -> int | None:
-    """Return the dim along which a call chooses or sorts, or None."""
+    """Return the dim along which a call chooses, draws or sorts, or None."""
     rank = len(choice.dims[0])
+    if choice.name in DRAWING:
+        return rank - 1 if rank else None
     place = 2 if choice.name in SIZED else 1
     default = -1 if choice.name in SORTING else None
     at = choice.given(place, "dim", default=default)

@@ -254,7 +254,12 @@ class AxisFlow:
         return len(op.outputs[0].shape) > (0 if of_array else 1)
 
     def written(self, op: Op, input_dims: list[Dims]) -> None:
-        """Update the dims of a tensor that is written in place."""
+        """Update the dims of a tensor that is written in place; a step of an optimizer
+        leaves those of a parameter what they were.
+        """
+        written = op.inputs[0]
+        if written.requires_grad and written.tensor in self.program.states:
+            return
         if (
             len(input_dims) < 2
             or not input_dims[1]

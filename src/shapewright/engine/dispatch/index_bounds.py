@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine.function_names import get_plain_name
+from shapewright.engine.private import is_transformed, suspend_transforms, unwrapped
 from shapewright.engine.values.data_values import DRAW
 from shapewright.operators.facts import operators_with
 
@@ -29,7 +30,11 @@ CELL = "lstm_cell"
 """A function that crashes the process if a state does not have two dims."""
 SPARSE = "sparse_coo_tensor"
 """A function that leaves it to later calls to read its indices."""
-RANGED = ALONG | PACKED | {CELL, SPARSE} | operators_with("has_index_bounds")
+INSIDE = "custom_function_call"
+"""What `x[index]` becomes in a mask of FlexAttention, where the index stands for all
+positions.
+"""
+RANGED = ALONG | PACKED | {CELL, SPARSE, INSIDE} | operators_with("has_index_bounds")
 _ranged: dict[Any, bool] = {}
 
 
@@ -46,7 +51,9 @@ def check_indices(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
             ranged = _ranged[func] = get_plain_name(func) in RANGED
     except TypeError:
         return
-    if ranged:
+    if ranged and get_plain_name(func) == INSIDE:
+        _read_positions(engine, args)
+    elif ranged:
         error = _find_refusal(engine, get_plain_name(func), args, kwargs or {})
         if error is not None:
             engine.raise_theirs(error)
@@ -70,6 +77,27 @@ def _find_refusal(
             continue
         return _make_error(name, bad, dim, size)
     return None
+
+
+def _read_positions(engine: Engine, args: Any) -> None:
+    """Index a tensor of a mask of FlexAttention by all positions, where some are out of
+    range: that is refused as it is outside of a mask.
+    """
+    if getattr(args[0], "__name__", "") != "ModIndex" or len(args) < 3:
+        return
+    where: list[Any] = []
+    for index in args[2]:
+        while is_transformed(index):
+            index = unwrapped(index)
+        where.append(index)
+    shape = _get_shape(engine, args[1])
+    for index, size, dim, _ in _iter_item_indices(engine, shape, where):
+        low, high = _find_extremes(engine, index, None)
+        if low < -size or high >= size:
+            place = (*[slice(None)] * dim, index)
+            with suspend_transforms():
+                read = Tensor.__getitem__
+                engine.plan_for(read)(engine, read, (args[1], place), {})
 
 
 def _find_cell_refusal(engine: Engine, args: Any) -> Exception | None:
