@@ -117,6 +117,25 @@ def test_padding_that_is_hidden_behind_a_softmax(name: str, tmp_path: Path) -> N
     assert "masked_fill" in finding.fixes[0].message
 
 
+BEHIND = "weights = scores.softmax(-1)\n        scores = scores.masked_fill(pad, -1e9)"
+
+
+@pytest.mark.parametrize(
+    ("weights", "edits"),
+    [
+        (BEHIND, ["`scores = scores.masked_fill(pad, -1e9)` before the softmax"]),
+        (BEHIND + "\n        self.shown = scores", []),
+    ],
+    ids=["unread", "kept"],
+)
+def test_scores_that_are_hidden_behind_their_softmax(
+    weights: str, edits: list[str], tmp_path: Path
+) -> None:
+    report = rehearsed(tmp_path, SCRIPT.format(weights=weights))
+    told = [each for each in report.findings if each.code == "weak-mask"]
+    assert [each.fixes[0].message for each in told] == edits
+
+
 CAUSAL = (
     "hidden = torch.triu(torch.ones(7, 7), 1) == 1; seen = torch.ones(7, 7).tril(); "
 )

@@ -53,9 +53,37 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
         is_fill = call.name in FILLS and is_written
         name = "masked_fill" if is_fill else "key_padding_mask"
         where = f"`{name}` is true where a key is left out"
+        if is_fill and _has_other_readers(scene, words):
+            made = "the mask is made here, and read elsewhere as it is"
+            yield scene.finding(MASK_AXIS, call.op, message, (words, made))
+            continue
         yield scene.finding(MASK_AXIS, words, message, (call.op, where))
     if not seen:
         yield from _find_named_masks(scene)
+
+
+def _has_other_readers(scene: HazardContext, words: Op) -> bool:
+    """Return whether a mask is read by more than what hides scores: it weighs a mean,
+    or chooses elements.
+    """
+    waiting, known = [words.outputs[0].tensor], set[int]()
+    while waiting and len(known) < MOST_READERS:
+        tensor = waiting.pop()
+        known.add(tensor)
+        for user in scene.users.get(tensor, ()):
+            if user.name in FILLS or user.name == ATTENTION:
+                continue
+            if user.name in PASSING and len(user.op.inputs) == 1:
+                out = user.op.outputs[0]
+                if out.dtype != "bool":
+                    return True
+                waiting += [out.tensor] if out.tensor not in known else []
+            elif not _is_inverting(user):
+                return True
+    return False
+
+
+MOST_READERS = 64
 
 
 def _find_mask(scene: HazardContext, call: OperatorCall) -> Fact | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.causal_masks import (
@@ -15,6 +16,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import WEAK_MASK, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with, values_of
+from shapewright.program.syntax_nodes import FUNCTIONS, collect_names
 from shapewright.record.ops import Fact
 
 FILLS = frozenset({"masked_fill", "masked_fill_"})
@@ -37,6 +39,7 @@ def find_weak_masks(scene: HazardContext) -> Iterator[Finding]:
     masks behind their softmax.
     """
     yield from _find_late_masks(scene)
+    yield from _find_unread_fills(scene)
     yield from _find_small_terms(scene)
     for call in scene.calls:
         if call.op.span is None or not call.op.inputs:
@@ -95,6 +98,52 @@ def _find_small_terms(scene: HazardContext) -> Iterator[Finding]:
 
 
 TINY = 1e-3
+
+
+def _find_unread_fills(scene: HazardContext) -> Iterator[Finding]:
+    """Find scores that are hidden behind their softmax, and read by nothing then."""
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in FILLS or call.op.kind == "inplace" or not call.op.inputs:
+            continue
+        number = call.given(2, "value")
+        scores, out = call.op.inputs[0].tensor, call.op.outputs[0].tensor
+        is_unread = out not in scene.users and out not in scene.read_by_refused
+        is_hiding = isinstance(number, int | float) and number <= HIDES
+        if not is_hiding or not is_unread or call.op.span in seen:
+            continue
+        earlier = [
+            user
+            for user in scene.users.get(scores, ())
+            if user.name in SOFTMAXES and user.op.index < call.op.index
+        ]
+        if earlier and _is_unread(scene, call):
+            seen.add(call.op.span)
+            message = (
+                f"nothing reads what this hides: `{earlier[0].name}` has read the"
+                " scores before, as they were"
+            )
+            where = "the softmax reads them here"
+            yield scene.finding(WEAK_MASK, call.op, message, (earlier[0].op, where))
+
+
+def _is_unread(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a statement gives a name to the result of a call that its function
+    reads nowhere below.
+    """
+    place = scene.program.call_at(call.op.span)
+    statement = place[0].parent(place[1]) if place is not None else None
+    if place is None or not isinstance(statement, ast.Assign):
+        return False
+    names = collect_names(statement.targets[0], ast.Store)
+    function = place[0].around(statement, *FUNCTIONS)
+    return function is not None and not any(
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.id in names
+        and node.lineno > statement.lineno
+        for node in ast.walk(function)
+    )
 
 
 def _find_late_masks(scene: HazardContext) -> Iterator[Finding]:

@@ -136,8 +136,11 @@ def suggest_plain_mask(
 def suggest_opposite_mask(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `~legal` for a mask that is true for what may be chosen."""
-    is_told = "hides what is true" in finding.message and isinstance(node, ast.Call)
+    """Suggest `~legal` for a mask that is true for what may be chosen, or is no
+    padding.
+    """
+    words = ("hides what is true", "true where the words are")
+    is_told = any(part in finding.message for part in words)
     mask = find_written_mask(text, node) if isinstance(node, ast.Call) else None
     op = program.op_at(finding.span)
     if not is_told or mask is None or op is None or len(op.inputs) < 2:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
-from shapewright.analysis.fixes.statements import cut_lines
+from shapewright.analysis.fixes.statements import cut_lines, write_before
 from shapewright.analysis.hazards.dropped_copies import find_copied_value
 from shapewright.analysis.hazards.dropped_results import (
     find_overwriting,
@@ -32,6 +32,14 @@ def suggest_fill(
     """Suggest `float("-inf")` as the number that hides scores."""
     if "has divided" in finding.message:
         yield from _suggest_earlier_mask(finding, text, node)
+        return
+    if "nothing reads what this hides" in finding.message:
+        softmax = text.node(finding.related[0].span)
+        if isinstance(softmax, ast.expr) and isinstance(node, ast.expr):
+            later, reader = text.statement_of(node), text.statement_of(softmax)
+            written = text.written(later)
+            edits = write_before(text, reader, written), cut_lines(text, later)
+            yield Fix("fits", f"`{join_lines(written)}` before the softmax", edits)
         return
     if not isinstance(node, ast.Call):
         return
