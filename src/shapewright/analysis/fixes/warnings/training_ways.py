@@ -36,6 +36,7 @@ from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_made_data,
     suggest_optimizer_of_new_layer,
     suggest_other_flags,
+    suggest_read_result,
     suggest_samples_with_graph,
     suggest_true_head,
     suggest_unwrapped_block,
@@ -250,6 +251,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     NO_GRADIENT: combine(
         suggest_made_data,
         suggest_true_head,
+        suggest_read_result,
         suggest_optimizer_of_new_layer,
         suggest_parentheses,
         suggest_loss_with_graph,
