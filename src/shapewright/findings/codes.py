@@ -650,8 +650,8 @@ ADVERSARIAL_LABELS = _hazard("adversarial-labels",
     "ones for real data, zeros for generated ones; ones for the generator",
     of_shapes=False)
 INDEX_AS_VALUE = _hazard("index-as-value",
-    "numbers of the best actions that are discounted as if they were values",
-    "`q.max(1).values`, not `q.max(1)[1]` or `q.argmax(1)`", of_shapes=False)
+    "the number of a best action, or the place of a step, in the place of its value",
+    "`q.max(1).values`, not `q.max(1)[1]`; `model(x, steps[i])`", of_shapes=False)
 MINIMIZED_OVERLAP = _hazard("minimized-overlap",
     "an overlap of prediction and mask that is minimized",
     "`1 - dice`", of_shapes=False)

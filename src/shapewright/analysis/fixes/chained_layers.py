@@ -38,10 +38,10 @@ def suggest_chained_layers(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `out = layer(out)` in a loop for `out = layer(x)`."""
     unpassed = _find_unpassed(program, failure)
     if unpassed is not None:
-        yield pass_result_on(unpassed)
+        yield build_chained_fix(unpassed)
 
 
-def pass_result_on(unpassed: UnpassedResult) -> Fix:
+def build_chained_fix(unpassed: UnpassedResult) -> Fix:
     """Return the edit by which each layer of a loop gets what the one before it
     returned: under the name that is read, of the two.
     """

@@ -20,6 +20,7 @@ from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import find_reduced_dims
 from shapewright.findings.codes import WRONG_AXIS
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.syntax_nodes import collect_names
 from shapewright.record.ops import Fact
 
@@ -28,8 +29,7 @@ KIND = re.compile(r"batch_?norm|bn_?(\d?d)?$", re.IGNORECASE)
 PARTS = re.compile(r"(batch|running|moving)_(mean|var|std)|(mean|var)_(batch|bn)")
 """Names of the statistics of a batch norm."""
 OTHER_KIND = re.compile(r"layer|instance|group|global|sample", re.IGNORECASE)
-SPREADING = frozenset({"expand", "expand_as", "broadcast_to"})
-"""Calls that repeat a tensor along dims of size 1."""
+STRETCHING = operators_with("stretches_dims")
 
 
 def find_batch_norms(scene: HazardContext) -> Iterator[Finding]:
@@ -112,7 +112,7 @@ def find_channel_factor(
 def _find_only_dim(scene: HazardContext, factor: Fact, result: Fact) -> int | None:
     """Return the only dim of a batch, but the samples, along which factors differ."""
     for op in iter_first_makers(scene.program, factor):
-        if op.name.rpartition(".")[2] not in SPREADING:
+        if op.name.rpartition(".")[2] not in STRETCHING:
             break
         factor = op.inputs[0]
     first = result.ndim - factor.ndim

@@ -15,7 +15,7 @@ from shapewright.analysis.autograd_errors.lost_graphs import (
     write_without_numpy,
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import suggest_uncut_graph
-from shapewright.analysis.fixes.chained_layers import pass_result_on
+from shapewright.analysis.fixes.chained_layers import build_chained_fix
 from shapewright.analysis.fixes.optimizer_edits import suggest_later_statement
 from shapewright.analysis.fixes.statements import (
     cut_head,
@@ -294,7 +294,7 @@ def suggest_read_result(
         return
     unpassed = find_unpassed_layers(text, node)
     if unpassed is not None:
-        yield pass_result_on(unpassed)
+        yield build_chained_fix(unpassed)
         return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else None
     scope = text.around(node, *FUNCTIONS)

@@ -112,6 +112,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
 from shapewright.analysis.fixes.warnings.rounded_edits import suggest_logs_of_scores
 from shapewright.analysis.fixes.warnings.row_index_edits import (
     suggest_element_of_each_row,
+    suggest_step_of_place,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.shift_edits import (
@@ -352,7 +353,7 @@ WAYS: dict[str, Suggest] = {
     IGNORED_LABELS_COUNTED: suggest_kept_labels,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
-    INDEX_AS_VALUE: suggest_values_of_actions,
+    INDEX_AS_VALUE: combine(suggest_step_of_place, suggest_values_of_actions),
     SELF_AS_CANDIDATE: suggest_masked_diagonal,
     SAME_TENSOR_KEPT: suggest_cloned_output,
     SCALED_LABELS: suggest_whole_labels,
