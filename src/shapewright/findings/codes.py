@@ -911,7 +911,7 @@ STATE_NOT_RESUMED = _mistake("state-not-resumed",
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
     "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
-    "means of batches, added and divided by the number of samples",
+    "sums divided by too much: means by the number of samples, one of several by all",
     "each mean times the number of samples of its batch")
 UNDIVIDED_LOSS = _mistake("undivided-loss",
     "gradients of several batches added up for a step of SGD, of losses as they are",

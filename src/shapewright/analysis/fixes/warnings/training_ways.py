@@ -55,6 +55,7 @@ from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_single_pass,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import (
+    suggest_count_behind_loop,
     suggest_count_of_samples,
     suggest_curve_of_mean,
     suggest_divided_loss,
@@ -261,7 +262,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_unwrapped_block,
     ),
     GRAPH_KEPT: suggest_value,
-    MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    MEAN_OVER_SAMPLES: combine(suggest_count_behind_loop, suggest_count_of_batches),
     UNDIVIDED_LOSS: combine(suggest_divided_loss, suggest_share_of_batch),
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
