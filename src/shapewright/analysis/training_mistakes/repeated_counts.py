@@ -32,7 +32,7 @@ DIVIDING = ast.Div | ast.FloorDiv
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedCount:
+class _RepeatedCount:
     """A statement that counts in each turn of a loop over sums, the one beside it that
     adds to the sum of the turn, and the division of one sum by the count.
     """
@@ -68,7 +68,7 @@ def find_repeated_counts(scene: RehearsalContext) -> Iterator[Finding]:
             )
 
 
-def iter_repeated_counts(text: SourceText) -> Iterator[RepeatedCount]:
+def iter_repeated_counts(text: SourceText) -> Iterator[_RepeatedCount]:
     """Yield the counts of a text that grow once for each of several sums."""
     for loop in text.nodes:
         if not isinstance(loop, ast.For) or not _has_own_keys(loop):
@@ -79,7 +79,7 @@ def iter_repeated_counts(text: SourceText) -> Iterator[RepeatedCount]:
             for addition in loop.body:
                 division = _find_division(text, loop, count, addition)
                 if division is not None:
-                    yield RepeatedCount(loop, count, addition, division)
+                    yield _RepeatedCount(loop, count, addition, division)
                     break
 
 
