@@ -67,6 +67,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
 )
 from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_named_momentum,
+    suggest_normed_branch,
     suggest_turned_norm,
     suggest_weight_of_batch,
 )
@@ -322,7 +323,9 @@ WAYS: dict[str, Suggest] = {
     MIXED_REDUCTIONS: suggest_sum,
     WRAPPED_DIFFERENCE: suggest_signed_operands,
     INVERTED_INTEGERS: suggest_truths,
-    RESULT_DROPPED: combine(suggest_written_source, suggest_assigned_result),
+    RESULT_DROPPED: combine(
+        suggest_normed_branch, suggest_written_source, suggest_assigned_result
+    ),
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
