@@ -15,6 +15,16 @@ from zlib import crc32
 import pytest
 
 PARTS = {
+    "rehearsing/test_unread_layers.py::test_a_result_that_nothing_reads_is_named": 3,
+    "checking/hazards/test_batch_norms.py::test_a_mean_of_all_channels_is_found": 3,
+    "checking/hazards/test_batch_norms.py::test_other_norms_are_quiet": 3,
+    "checking/hazards/test_step_numbers.py::test_the_place_of_a_step_is_found": 3,
+    "rehearsing/test_repeated_counts.py::test_a_count_of_all_sums_is_found": 3,
+    "rehearsing/test_repeated_counts.py::test_other_counts_are_quiet": 3,
+    "rehearsing/test_exchanged_names.py::test_exchanged_results_are_found": 3,
+    "checking/hazards/test_normalized_shortcuts.py::"
+    "test_a_normalized_shortcut_is_found": 3,
+    "checking/hazards/test_normalized_shortcuts.py::test_other_blocks_are_quiet": 3,
     "rehearsing/test_edits_of_drafts.py::"
     "test_the_first_edit_of_each_is_what_was_meant": 5,
     "rehearsing/test_edits_of_scripts.py::test_the_first_edit_of_each_mistake": 13,

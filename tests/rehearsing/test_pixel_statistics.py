@@ -126,3 +126,27 @@ def test_masks_of_classes_that_are_divided_and_cast(
     assert [[fix.message for fix in f.fixes if fix.checked] for f in told] == (
         [fixes] if fixes else []
     )
+
+
+TURNED = {"mean": "(0.406, 0.456, 0.485)", "std": "(0.225, 0.224, 0.229)"}
+COLOURS = {"image": "Image.fromarray(image).convert('RGB')"}
+
+
+def test_a_known_mean_from_blue_to_red_is_turned(tmp_path: Path) -> None:
+    ((message, fixes),) = list_messages(tmp_path, **TURNED, **COLOURS)
+    assert "it is (0.485, 0.456, 0.406)" in message
+    assert fixes == ["`(0.485, 0.456, 0.406)` and `(0.229, 0.224, 0.225)`"]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"mean": "(0.485, 0.456, 0.406)", "std": "(0.229, 0.224, 0.225)"} | COLOURS,
+        TURNED | {"image": "Image.fromarray(image[..., ::-1].copy()).convert('RGB')"},
+        TURNED,
+        {"mean": "(0.4, 0.45, 0.48)", "std": "(0.2, 0.2, 0.2)"} | COLOURS,
+    ],
+    ids=["from red", "turned pixels", "unknown pixels", "another mean"],
+)
+def test_other_orders_are_quiet(parts: dict[str, str], tmp_path: Path) -> None:
+    assert not list_messages(tmp_path, **parts)

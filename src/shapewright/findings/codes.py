@@ -653,8 +653,8 @@ ADVERSARIAL_LABELS = _hazard("adversarial-labels",
     "ones for real data, zeros for generated ones; ones for the generator",
     of_shapes=False)
 INDEX_AS_VALUE = _hazard("index-as-value",
-    "numbers of the best actions that are discounted as if they were values",
-    "`q.max(1).values`, not `q.max(1)[1]` or `q.argmax(1)`", of_shapes=False)
+    "the number of a best action, or the place of a step, in the place of its value",
+    "`q.max(1).values`, not `q.max(1)[1]`; `model(x, steps[i])`", of_shapes=False)
 MINIMIZED_OVERLAP = _hazard("minimized-overlap",
     "an overlap of prediction and mask that is minimized",
     "`1 - dice`", of_shapes=False)
@@ -792,7 +792,7 @@ LATE_BINDING = _mistake("late-binding",
     "a function that a loop keeps and that reads the loop's variable: of the last turn",
     "`lambda x, name=name: ...`")
 MISPLACED_ARGUMENT = _mistake("misplaced-argument",
-    "a weight decay given as `dampening`, a share that is kept as that to drop",
+    "a weight decay given as `dampening`, a result stored under another's name",
     "`weight_decay=decay`, `nn.Dropout(1 - keep_prob)`")
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled, or of another than the action",
@@ -914,7 +914,7 @@ STATE_NOT_RESUMED = _mistake("state-not-resumed",
 SUM_AFTER_LOOP = _mistake("sum-after-loop",
     "a sum after its loop, which counts only the last batch", "indent the sum")
 MEAN_OVER_SAMPLES = _mistake("mean-over-samples",
-    "means of batches, added and divided by the number of samples",
+    "sums divided by too much: means by the number of samples, one of several by all",
     "each mean times the number of samples of its batch")
 UNDIVIDED_LOSS = _mistake("undivided-loss",
     "gradients of several batches added up for a step of SGD, of losses as they are",

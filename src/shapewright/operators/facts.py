@@ -46,6 +46,7 @@ MEANINGS = {
     "keeps_elements": "returns its elements in another shape, dtype or memory",
     "regroups_dims": "keeps the order of the elements and divides it into other dims",
     "copies_if_needed": "returns a view of contiguous memory, else a copy",
+    "stretches_dims": "repeats elements along dims of size 1, without a copy",
     "takes_new_sizes": "takes the sizes of its output, which hold as many elements",
     "takes_entry_per_dim": "takes one number for each dim of its input",
     "takes_sizes": "takes only sizes after its tensor",

@@ -14,15 +14,17 @@ from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
-from shapewright.program.syntax_nodes import FUNCTIONS, collect_names
+from shapewright.program.syntax_nodes import FUNCTIONS, collect_names, list_reads
 from shapewright.record.ops import collect_leaves
 
 LATER = re.compile(r"\.([1-9]\d*)(\.|$)")
 """In the path of a module that is not the first of its list."""
+PLACES = re.compile(r"\.\d+(?=\.|$)")
+"""In the path of a module that is in a list."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Unpassed:
+class UnpassedResult:
     """A call in a loop over layers: what it is given each time, and what it returns."""
 
     text: SourceText
@@ -35,14 +37,30 @@ class _Unpassed:
 def suggest_chained_layers(program: Program, failure: Failure) -> Iterator[Fix]:
     """Suggest `out = layer(out)` in a loop for `out = layer(x)`."""
     unpassed = _find_unpassed(program, failure)
-    if unpassed is None:
-        return
+    if unpassed is not None:
+        yield build_chained_fix(unpassed)
+
+
+def build_chained_fix(unpassed: UnpassedResult) -> Fix:
+    """Return the edit by which each layer of a loop gets what the one before it
+    returned: under the name that is read, of the two.
+    """
     text, returned, argument = unpassed.text, unpassed.returned, unpassed.handed
+    scope = text.around(unpassed.loop, *FUNCTIONS) or unpassed.loop
     if not isinstance(returned, ast.Name):
         new = f"{argument.id} = {text.written(returned)}"
         edit = write_after(text, unpassed.statement, new)
-        yield Fix("fits", f"`{join_lines(new)}` behind the call", (edit,))
-        return
+        return Fix("fits", f"`{join_lines(new)}` behind the call", (edit,))
+    if is_unread(scope, returned.id):
+        renamed = tuple(
+            Edit(text.span(name), argument.id)
+            for name in ast.walk(scope)
+            if isinstance(name, ast.Name) and name.id == returned.id
+        )
+        new = f"{argument.id} = {text.written(unpassed.statement.value)}"
+        is_alone = unpassed.statement.targets == [returned] and len(renamed) == 1
+        shown = new if is_alone else f"{argument.id}` for `{returned.id}"
+        return Fix("fits", f"`{join_lines(shown)}`", renamed)
     edits = [Edit(text.span(argument), returned.id)]
     value = text.written(unpassed.statement.value)
     start = argument.col_offset - unpassed.statement.value.col_offset
@@ -50,12 +68,11 @@ def suggest_chained_layers(program: Program, failure: Failure) -> Iterator[Fix]:
     if argument.lineno == unpassed.statement.value.lineno and value.isascii():
         changed = value[:start] + returned.id + value[start + len(argument.id) :]
         shown = f"`{join_lines(changed)}`"
-    scope = text.around(unpassed.loop, *FUNCTIONS) or text.tree
     if not _is_set_before(scope, unpassed.loop, returned.id):
         first = f"{returned.id} = {argument.id}"
         edits.insert(0, write_before(text, unpassed.loop, first))
         shown += f", with `{first}` before the loop"
-    yield Fix("fits", shown, tuple(edits))
+    return Fix("fits", shown, tuple(edits))
 
 
 def describe_unchained_layers(program: Program, failure: Failure) -> Related | None:
@@ -71,7 +88,7 @@ def describe_unchained_layers(program: Program, failure: Failure) -> Related | N
     return Related(unpassed.text.span(unpassed.handed), words)
 
 
-def _find_unpassed(program: Program, failure: Failure) -> _Unpassed | None:
+def _find_unpassed(program: Program, failure: Failure) -> UnpassedResult | None:
     """Return the call in a loop that gives a later layer what the first one was given,
     where that has another size than the layer reads.
     """
@@ -92,8 +109,8 @@ def _find_unpassed(program: Program, failure: Failure) -> _Unpassed | None:
             loop, *FUNCTIONS
         ):
             continue
-        unpassed = _find_call(text, loop, node)
-        if unpassed is not None and _is_over_layers(loop, path):
+        unpassed = find_unpassed(text, loop, node)
+        if unpassed is not None and is_over_layers(loop, path):
             return unpassed
     return None
 
@@ -111,18 +128,20 @@ def _has_size_before(program: Program, path: str, size: int) -> bool:
     )
 
 
-def _is_over_layers(loop: ast.For, path: str) -> bool:
+def is_over_layers(loop: ast.For, path: str) -> bool:
     """Return whether a loop goes over the list of modules that a path is in, or its
     places.
     """
     names = {
         part.attr for part in ast.walk(loop) if isinstance(part, ast.Attribute)
     } | collect_names(loop)
-    lists = [match.start() for match in LATER.finditer(path)]
+    lists = [match.start() for match in PLACES.finditer(path)]
     return any(path[:at].rpartition(".")[2] in names for at in lists)
 
 
-def _find_call(text: SourceText, loop: ast.For, node: ast.AST) -> _Unpassed | None:
+def find_unpassed(
+    text: SourceText, loop: ast.For, node: ast.AST
+) -> UnpassedResult | None:
     """Return the call of a loop that reads a name from above it, and returns another
     that no later turn reads.
     """
@@ -158,7 +177,19 @@ def _find_call(text: SourceText, loop: ast.For, node: ast.AST) -> _Unpassed | No
             return None  # the next turn reads it
     elif not isinstance(target, ast.Subscript):
         return None
-    return _Unpassed(text, loop, statement, argument, target)
+    return UnpassedResult(text, loop, statement, argument, target)
+
+
+def is_unread(scope: ast.AST, name: str) -> bool:
+    """Return whether a piece of code reads a name at most to give it another value."""
+    own = {
+        id(part)
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign)
+        and [ast.unparse(target) for target in node.targets] == [name]
+        for part in list_reads(node.value, name)
+    }
+    return all(id(node) in own for node in list_reads(scope, name))
 
 
 def _is_set_before(scope: ast.AST | None, loop: ast.For, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.hazards.batch_norms import find_batch_norms
 from shapewright.analysis.hazards.class_labels import find_classes_along_batch
 from shapewright.analysis.hazards.compared_norms import find_compared_norms
 from shapewright.analysis.hazards.context import HazardContext, describe_axis
@@ -112,6 +113,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_unkept_dims(scene)
     yield from find_column_statistics(scene)
     yield from find_compared_norms(scene)
+    yield from find_batch_norms(scene)
     yield from find_index_dims(scene)
     yield from find_decided_dims(scene)
     yield from find_layer_norms(scene)

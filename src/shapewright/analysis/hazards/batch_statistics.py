@@ -6,6 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.batch_norms import (
+    find_channel_factor,
+    find_whole_batch_norm,
+)
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import DIFFERENCES, QUOTIENTS
 from shapewright.analysis.makers import iter_first_makers
@@ -21,6 +25,8 @@ SPREADS = frozenset({"std", "var"})
 SCORING = operators_with("adds_up_elements")
 KEEPING = operators_with("clamps", "adds_terms") | {"+", "add", "sqrt", "clamp_min"}
 ELEMENTWISE = operators_with("computes_each_element", "is_arithmetic") | {"**"}
+OF_CHANNELS = "the result has a factor for each index of dim"
+"""What is said of factors that are one for each channel."""
 FARTHEST = 16
 """Calls behind a standardized batch that are looked at."""
 
@@ -44,6 +50,9 @@ def find_batch_statistics(scene: HazardContext) -> Iterator[Finding]:
         in_model = bool(call.op.module and scene.program.batches)
         if scored is None and not in_model:
             continue
+        scaled = find_channel_factor(scene, call)
+        if scaled is not None and find_whole_batch_norm(scene, call) is not None:
+            continue  # a batch norm, with the mean of all channels: `wrong-axis`
         seen.add(spread.op.span)
         score = scored.op if scored is not None else None
         shape = format_shape(spread.op.inputs[0])
@@ -58,6 +67,7 @@ def find_batch_statistics(scene: HazardContext) -> Iterator[Finding]:
             message,
             (mean.op, "the mean without `dim` is one of the whole batch"),
             (score, "each sample gets a number of its own here"),
+            (scaled and scaled[0].op, f"{OF_CHANNELS} {scaled[1] if scaled else 0}"),
         )
 
 

@@ -38,7 +38,7 @@ STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class WrittenNorm:
     """A normalization in the text of the program: what it is of, and its mean and
     spread.
     """
@@ -71,11 +71,12 @@ def find_compared_norms(scene: HazardContext) -> Iterator[Finding]:
                 continue
             seen.add(wrong.op.span)
             kept = {at for at in range(written.whole.ndim) if at not in dims}
+            taken = describe_dims(find_reduced_dims(wrong))
             message = (
-                f"`{wrong.name}` is taken along {_describe(find_reduced_dims(wrong))}"
-                f" of {scene.names(wrong.op)[0]}, and `{layer.name}`, with which the"
-                f" result is compared, takes it along {_describe(dims)}, for each index"
-                f" of {_describe(tuple(kept))}"
+                f"`{wrong.name}` is taken along {taken} of {scene.names(wrong.op)[0]},"
+                f" and `{layer.name}`, with which the result is compared, takes it"
+                f" along {describe_dims(dims)}, for each index of"
+                f" {describe_dims(tuple(kept))}"
             )
             yield scene.finding(
                 WRONG_AXIS,
@@ -126,11 +127,11 @@ def _get_dims_of_layer(layer: OperatorCall) -> tuple[int, ...]:
     return (*first, *range(2, rank))
 
 
-def _find_written(scene: HazardContext, fact: Fact) -> _Written | None:
+def _find_written(scene: HazardContext, fact: Fact) -> WrittenNorm | None:
     """Return the normalization that a tensor comes of, in the text of the program."""
     for op in iter_first_makers(scene.program, fact, STEPS):
         call = scene.call(op)
-        written = _get_written(scene, call)
+        written = get_written_norm(scene, call)
         if written is not None:
             return written
         if call.name not in ELEMENTWISE or op.outputs[0].shape != fact.shape:
@@ -138,7 +139,7 @@ def _find_written(scene: HazardContext, fact: Fact) -> _Written | None:
     return None
 
 
-def _get_written(scene: HazardContext, call: OperatorCall) -> _Written | None:
+def get_written_norm(scene: HazardContext, call: OperatorCall) -> WrittenNorm | None:
     """Return the parts of `(x - x.mean()) / x.std()`, or None."""
     if call.name not in QUOTIENTS | PRODUCTS or len(call.op.inputs) != 2:
         return None
@@ -153,7 +154,7 @@ def _get_written(scene: HazardContext, call: OperatorCall) -> _Written | None:
     if mean is None or spread is None or mean.name != "mean":
         return None
     is_spread = spread.name in SPREADS or _is_of_squares(scene, spread)
-    return _Written(whole, mean, spread) if is_spread else None
+    return WrittenNorm(whole, mean, spread) if is_spread else None
 
 
 def _find_statistic(
@@ -183,7 +184,7 @@ def _is_of_squares(scene: HazardContext, call: OperatorCall) -> bool:
 
 
 def _find_wrong(
-    layer: OperatorCall, written: _Written, dims: tuple[int, ...]
+    layer: OperatorCall, written: WrittenNorm, dims: tuple[int, ...]
 ) -> OperatorCall | None:
     """Return the first of the mean and the spread that is taken along other dims."""
     shape = written.whole.shape
@@ -219,7 +220,7 @@ def _is_denied(scene: HazardContext, op: Op) -> bool:
     return any(isinstance(getattr(part, "op", None), ast.Not) for part in around)
 
 
-def _describe(dims: tuple[int, ...] | None) -> str:
+def describe_dims(dims: tuple[int, ...] | None) -> str:
     """Return dims in words: `dim 1`, `the dims 0, 2 and 3`."""
     numbers = [str(dim) for dim in sorted(dims or ())]
     if len(numbers) < 2:

@@ -15,6 +15,9 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.copied_parts import find_copied_parts
 from shapewright.analysis.hazards.dropped_copies import find_dropped_copies
 from shapewright.analysis.hazards.lost_results import find_lost_results
+from shapewright.analysis.hazards.normalized_shortcuts import (
+    find_normalized_shortcuts,
+)
 from shapewright.analysis.hazards.shortcuts import find_unread_shortcuts
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import RESULT_DROPPED, looks_for
@@ -63,6 +66,7 @@ MODULE_METHODS = frozenset({
 def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     """Find changed tensors that nobody reads, where the unchanged one is read."""
     yield from find_unread_shortcuts(scene)
+    yield from find_normalized_shortcuts(scene.program)
     lines: set[Span] = set()
     for call in scene.calls:
         if call.op.span is None or call.name not in CHANGING or not call.op.inputs:

@@ -11,7 +11,10 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_targets import JOINING
 from shapewright.analysis.hazards.loss_terms import REARRANGING, find_base
 from shapewright.analysis.hazards.normalized_pixels import find_divided_normalized
-from shapewright.analysis.hazards.pixel_statistics import find_other_statistics
+from shapewright.analysis.hazards.pixel_statistics import (
+    find_other_statistics,
+    find_turned_statistics,
+)
 from shapewright.analysis.hazards.scaled_labels import find_unscaled_steps
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -54,6 +57,7 @@ def find_unscaled_pixels(scene: HazardContext) -> Iterator[Finding]:
             yield finding
     yield from find_unscaled_steps(scene)
     yield from find_other_statistics(scene)
+    yield from find_turned_statistics(scene)
     by_mean: dict[object, list[_Normalized]] = {}
     for call in scene.calls:
         if call.name not in SUBTRACTING or not call.op.inputs or call.op.span is None:

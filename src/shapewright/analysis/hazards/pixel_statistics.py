@@ -1,10 +1,12 @@
 """Find means and deviations of `Normalize` that are of another scale than its pixels:
-those of bytes behind `ToTensor()`, and those that are divided by 255 twice.
+those of bytes behind `ToTensor()`, and those that are divided by 255 twice; and known
+ones in the order from blue to red.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -22,6 +24,41 @@ OF_BYTES = 2.0
 """Deviations of bytes are larger than this; those of pixels from 0 to 1 are not."""
 OF_QUOTIENTS = 0.01
 """Deviations of pixels from 0 to 1 are larger than this."""
+
+
+KNOWN_MEANS = ((0.485, 0.456, 0.406), (0.45, 0.432, 0.411))
+"""Means of red, green and blue that programs take from elsewhere: of ImageNet, and of
+the frames that FlowNet was trained on.
+"""
+KNOWN_DEVIATIONS = ((0.229, 0.224, 0.225),)
+READS_COLOURS = re.compile(r"\.convert\(\s*(mode\s*=\s*)?[\"']RGB[\"']|ImageFolder\(")
+TURNS_COLOURS = re.compile(r"cv2|BGR|bgr|::-1|2, 1, 0|\bflip\(|imageio|skimage|decord")
+"""What reads pixels as red, green and blue; what may read or turn them otherwise."""
+
+
+def find_turned_statistics(scene: HazardContext) -> Iterator[Finding]:
+    """Find a known mean of `Normalize` from blue to red, of pixels from red to blue."""
+    texts = list(scene.program.own_texts())
+    whole = "\n".join(text.text for text in texts)
+    if not READS_COLOURS.search(whole) or TURNS_COLOURS.search(whole):
+        return
+    for text in texts:
+        for norm in text.nodes:
+            if not isinstance(norm, ast.Call) or get_called_name(norm) != "Normalize":
+                continue
+            words = {word.arg: word.value for word in norm.keywords}
+            mean = words.get("mean", norm.args[0] if norm.args else None)
+            numbers = tuple(_list_numbers(text, mean))
+            if mean is None or numbers[::-1] not in KNOWN_MEANS:
+                continue
+            shown = ", ".join(f"{number:g}" for number in numbers[::-1])
+            yield Finding(
+                UNSCALED_PIXELS,
+                "warning",
+                f"`Normalize` takes `{text.line_of(mean)}`, a known mean from blue to"
+                f" red, and the images are read from red to blue: it is ({shown})",
+                text.span(norm),
+            )
 
 
 def find_other_statistics(scene: HazardContext) -> Iterator[Finding]:

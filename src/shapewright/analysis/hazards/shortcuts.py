@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import SUMS
+from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import RESULT_DROPPED, SAME_TENSOR_KEPT
@@ -151,7 +152,7 @@ def find_unread_shortcuts(scene: HazardContext) -> Iterator[Finding]:
             if not isinstance(function, ast.FunctionDef):
                 continue
             kept = _find_unread(function)
-            if kept is None or not _has_run(scene, text, function):
+            if kept is None or not has_run(scene.program, text, function):
                 continue
             target, sums = kept.targets[0], list(_iter_sums(function))
             written = text.written(target)
@@ -201,12 +202,12 @@ def _is_doubled(text: SourceText, node: ast.BinOp | ast.AugAssign) -> bool:
     return isinstance(left, ast.Name) and text.written(left) == text.written(right)
 
 
-def _has_run(scene: HazardContext, text: SourceText, function: ast.FunctionDef) -> bool:
+def has_run(program: Program, text: SourceText, function: ast.FunctionDef) -> bool:
     """Return whether the run has made a call in a function."""
     last = function.end_lineno or function.lineno
     return any(
         op.span is not None
         and op.span.file == text.file
         and function.lineno <= op.span.line <= last
-        for op in scene.program.trace.ops
+        for op in program.trace.ops
     )

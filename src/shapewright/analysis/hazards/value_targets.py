@@ -13,6 +13,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_ancestors,
     find_base,
 )
+from shapewright.analysis.hazards.step_numbers import describe_step_places
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import INDEX_AS_VALUE, TEACHER_WITH_GRAPH, looks_for
 from shapewright.findings.finding import Finding
@@ -57,7 +58,10 @@ def _collect_factors(
 
 @looks_for(INDEX_AS_VALUE)
 def find_indices_as_values(scene: HazardContext) -> Iterator[Finding]:
-    """Find the numbers of the best actions, discounted as if they were their values."""
+    """Find the numbers of the best actions, discounted as if they were their values,
+    and the places of steps, given as if they were the steps.
+    """
+    yield from describe_step_places(scene.program)
     seen = set[object]()
     for call in scene.calls:
         if call.name not in LOSSES or len(call.op.inputs) < 2:

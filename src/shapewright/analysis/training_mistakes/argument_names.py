@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.exchanged_labels import (
     find_exchanged_labels,
 )
+from shapewright.analysis.training_mistakes.exchanged_names import find_exchanged_names
 from shapewright.findings.codes import MISPLACED_ARGUMENT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
@@ -53,13 +54,14 @@ HALF = 0.5
 
 @looks_for(MISPLACED_ARGUMENT)
 def find_misplaced_arguments(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find arguments of optimizers, of dropout and of the program's own losses at the
-    place of another one.
+    """Find arguments of optimizers, of dropout and of the program's own losses, and
+    results under a name, at the place of another one.
     """
     texts = list(scene.program.own_texts())
     own = {name for text in texts for name, _ in text.definitions()}
     for text in texts:
         yield from find_exchanged_labels(text)
+        yield from find_exchanged_names(text)
         for call in text.nodes:
             if not isinstance(call, ast.Call) or get_called_name(call) in own:
                 continue

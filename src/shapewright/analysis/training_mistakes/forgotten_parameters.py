@@ -35,6 +35,7 @@ from shapewright.analysis.training_mistakes.unknown_heads import (
     is_head_of_other_task,
     is_switched_off,
 )
+from shapewright.analysis.training_mistakes.unread_layers import find_unread_layers
 from shapewright.findings.codes import (
     NO_GRADIENT,
     NOT_IN_OPTIMIZER,
@@ -359,6 +360,14 @@ def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
             continue
         lost = find_lost_graph(scene, group, layers, many)
         lost = lost or find_unknown_head(scene, layers)
+        lost = lost or find_unread_layers(
+            scene.program,
+            f"{many} of the {group.parameters} parameters of `{group.name}` never get a"
+            f" gradient, {list_names(layers)}",
+            layers,
+            (first, "built here"),
+            (optimizer, "the optimizer holds them"),
+        )
         if lost is not None:
             yield lost
             continue

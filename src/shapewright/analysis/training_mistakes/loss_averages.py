@@ -28,6 +28,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.analysis.training_mistakes.last_values import find_last_values
 from shapewright.analysis.training_mistakes.meters import iter_meter_calls
+from shapewright.analysis.training_mistakes.repeated_counts import find_repeated_counts
 from shapewright.analysis.training_mistakes.sample_counts import (
     is_batch_size,
     is_sample_count,
@@ -244,6 +245,7 @@ def _is_mean_loss(op: Op) -> bool:
 def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums of every loop."""
     yield from find_last_values(scene)
+    yield from find_repeated_counts(scene)
     seen: set[ast.For] = set()
     for loop in (
         *iter_batch_loops(scene),

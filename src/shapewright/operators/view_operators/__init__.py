@@ -14,6 +14,7 @@ FACTS = {
     """,
     "regroups_dims": "view reshape flatten unflatten view_as reshape_as ravel",
     "copies_if_needed": "reshape reshape_as flatten ravel",
+    "stretches_dims": "expand expand_as broadcast_to",
     "takes_new_sizes": "view reshape unflatten",
     "takes_entry_per_dim": "permute expand",
     "takes_sizes": "view reshape expand broadcast_to",

@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.position_edits import (
     suggest_positions,
 )
+from shapewright.analysis.hazards.batch_statistics import OF_CHANNELS
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
@@ -128,20 +129,31 @@ def _suggest_own_statistics(
     fact = op.inputs[0] if op is not None and op.inputs else None
     if fact is None:
         return
-    word = f"dim={tuple(range(1, fact.ndim))}, keepdim=True"
-    edits: dict[object, Edit] = {}
-    for statement in sorted(statements, key=lambda node: node.lineno):
-        for call in ast.walk(statement):
-            name = get_called_name(call)
-            if not isinstance(call, ast.Call) or not STATISTICS.fullmatch(name):
-                continue
-            if call.keywords or len(call.args) > 1:
-                continue
-            edits.setdefault(call, with_keyword(text, call, word).edits[0])
-    if edits:
-        yield Fix(
-            "fits", f"`{word}` for each mean and deviation", tuple(edits.values())
-        )
+    calls = [
+        call
+        for statement in sorted(statements, key=lambda node: node.lineno)
+        for call in ast.walk(statement)
+        if isinstance(call, ast.Call) and STATISTICS.fullmatch(get_called_name(call))
+        if not {word.arg for word in call.keywords} & {"dim", "axis"}
+        if len(call.args) <= 1
+    ]
+    whole = tuple(range(fact.ndim))
+    channels = [
+        int(place.message.rpartition(" ")[2])
+        for place in finding.related
+        if place.message.startswith(OF_CHANNELS)
+    ]
+    for dims in (whole[1:], *(_leave_out(whole, at) for at in channels)):
+        word = f"dim={dims}, keepdim=True"
+        edits = {call: with_keyword(text, call, word).edits[0] for call in calls}
+        if edits:
+            shown = f"`{word}` for each mean and deviation"
+            yield Fix("fits", shown, tuple(edits.values()))
+
+
+def _leave_out(dims: tuple[int, ...], at: int) -> tuple[int, ...]:
+    """Return dims without one of them."""
+    return tuple(dim for dim in dims if dim != at)
 
 
 def suggest_kept_dim(
@@ -152,7 +164,7 @@ def suggest_kept_dim(
     """
     if "leaves one value for each of" in finding.message:
         yield from _suggest_dims_of_channels(program, finding, text)
-    if "with which the result is compared" in finding.message:
+    if re.search("takes (it|them) along ", finding.message):
         yield from _suggest_dims_of_layer(finding, text, node)
     if "without `keepdim=True`" not in finding.message:
         return
@@ -197,7 +209,8 @@ def _suggest_dims_of_layer(
     """Suggest the dims of a layer for the mean and the spread that a program takes of
     one tensor.
     """
-    words = finding.message.partition("takes it along ")[2].partition(", for each")[0]
+    words = re.split("takes (?:it|them) along ", finding.message)[-1]
+    words = words.partition(", for each")[0]
     dims = tuple(map(int, re.findall(r"\d+", words)))
     function = text.around(node, ast.FunctionDef)
     if not dims or not isinstance(node, ast.Call):

@@ -23,6 +23,7 @@ from shapewright.analysis.training_mistakes.argument_names import (
     list_misplaced,
 )
 from shapewright.analysis.training_mistakes.exchanged_labels import get_exchanged
+from shapewright.analysis.training_mistakes.exchanged_names import iter_exchanged
 from shapewright.analysis.training_mistakes.orders_as_ranks import iter_taken_orders
 from shapewright.analysis.training_mistakes.scaled_deviations import find_scale
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -159,8 +160,11 @@ def suggest_named_argument(
 ) -> Iterator[Fix]:
     """Suggest `weight_decay=decay` for an argument at the place of another one, and
     `1 - keep` for a share that is kept where that to drop is taken, and the arguments
-    of a loss in its order.
+    of a loss in its order, and each of two results under its own name.
     """
+    if "is stored as" in finding.message:
+        yield from _exchange_results(finding, text)
+        return
     pair = get_exchanged(text, node)
     if pair is not None and isinstance(node, ast.Call):
         yield _exchange(text, node, *(argument for argument, _ in pair))
@@ -184,6 +188,22 @@ def suggest_named_argument(
         for (value, _, _), word in zip(rows, words, strict=True)
     )
     yield Fix("fits", f"`{', '.join(words)}`", edits)
+
+
+def _exchange_results(finding: Finding, text: SourceText) -> Iterator[Fix]:
+    """Yield the edit that exchanges two results that are stored under each other's
+    names.
+    """
+    for (_, first), (_, second) in iter_exchanged(text):
+        if text.span(first) != finding.span:
+            continue
+        written = text.written(first), text.written(second)
+        edits = (
+            Edit(text.span(first), written[1]),
+            Edit(text.span(second), written[0]),
+        )
+        shown = f"`{join_lines(written[1])}` and `{join_lines(written[0])}` exchanged"
+        yield Fix("fits", shown, edits)
 
 
 def _exchange(

@@ -15,6 +15,7 @@ from shapewright.analysis.autograd_errors.lost_graphs import (
     write_without_numpy,
 )
 from shapewright.analysis.fixes.autograd.uncut_graphs import suggest_uncut_graph
+from shapewright.analysis.fixes.chained_layers import build_chained_fix
 from shapewright.analysis.fixes.optimizer_edits import suggest_later_statement
 from shapewright.analysis.fixes.statements import (
     cut_head,
@@ -28,6 +29,11 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.missing_passes import LOST, UNREAD, WRAPPERS
 from shapewright.analysis.training_mistakes.swapped_flags import get_flags
 from shapewright.analysis.training_mistakes.unknown_heads import REPLACED
+from shapewright.analysis.training_mistakes.unread_layers import (
+    LAST_ONLY,
+    UNREAD_RESULT,
+    find_unpassed_layers,
+)
 from shapewright.findings.codes import GRAPH_CUT
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import (
@@ -36,7 +42,13 @@ from shapewright.program.source_text import (
     get_receiver,
     join_lines,
 )
-from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+    get_own_attribute,
+)
 
 
 def suggest_other_flags(
@@ -272,3 +284,40 @@ def suggest_made_data(
     match = re.search(r"nothing in it of `(\w+)`", finding.message)
     if match is not None and isinstance(node, ast.Name):
         yield Fix("fits", f"`{match[1]}`", (Edit(text.span(node), match[1]),))
+
+
+def suggest_read_result(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x = layer(x)` for `out = layer(x)` where nothing reads `out`, and the
+    layers behind it read `x`.
+    """
+    is_last_only = LAST_ONLY in finding.message
+    if UNREAD_RESULT not in finding.message and not is_last_only:
+        return
+    unpassed = find_unpassed_layers(text, node)
+    if unpassed is not None:
+        yield build_chained_fix(unpassed)
+        return
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else None
+    scope = text.around(node, *FUNCTIONS)
+    if not isinstance(statement, ast.Assign) or not isinstance(node, ast.Call):
+        return
+    target, read = statement.targets[0], node.args[0] if node.args else None
+    if not isinstance(target, ast.Name) or not isinstance(read, ast.Name):
+        return
+    is_read = any(
+        isinstance(call, ast.Call)
+        and call.lineno > statement.lineno
+        and get_own_attribute(call.func)
+        and read.id in map(get_last_name, call.args)
+        for call in (ast.walk(scope) if scope is not None else ())
+    )
+    stores = [
+        part
+        for part in (ast.walk(scope) if scope is not None else ())
+        if isinstance(part, ast.Name) and part.id == target.id
+    ]
+    if is_read and stores == [target]:
+        new = f"{read.id} = {text.written(statement.value)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(target), read.id),))

@@ -20,11 +20,17 @@ from shapewright.analysis.hazards.norm_settings import (
     find_positional_eps,
     get_other_weight,
 )
+from shapewright.analysis.hazards.normalized_shortcuts import find_lost_stream
 from shapewright.analysis.program_run import ConstructorCall, Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.attribute_writes import AttributeWrite, iter_attribute_writes
 from shapewright.program.source_text import SourceText, find_defining, join_lines
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_line,
+    get_last_name,
+    list_reads,
+)
 
 DEFAULTS: Mapping[str, object] = {
     "stride": 1, "padding": 0, "dilation": 1, "groups": 1, "output_padding": 0,
@@ -228,3 +234,33 @@ def suggest_move_inside(text: SourceText, move: ast.Call) -> Iterator[Fix]:
     rest = text.written(own)[start + len(text.written(values[0])) :]
     new = f"{text.written(own)[:start]}{inside}{tail}{rest}"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(move), new),))
+
+
+def suggest_normed_branch(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `x = x + f(norm(x))` for `x = norm(x)` above `x = x + f(x)`."""
+    function = text.around(node, ast.FunctionDef)
+    lost = find_lost_stream(program, function) if function is not None else None
+    if lost is None or text.span(lost.statement) != finding.span:
+        return
+    sides: list[ast.expr] = []
+    if isinstance(lost.behind, ast.Assign) and isinstance(lost.behind.value, ast.BinOp):
+        sides = [lost.behind.value.left, lost.behind.value.right]
+    shortcut = next((s for s in sides if ast.unparse(s) == lost.name), None)
+    reads = [
+        read
+        for read in list_reads(function, lost.name)
+        if lost.statement.lineno < read.lineno <= get_last_line(lost.behind)
+        if read is not shortcut
+    ]
+    new = text.written(lost.statement.value)
+    if len(reads) == 1:
+        edits = cut_lines(text, lost.statement), Edit(text.span(reads[0]), new)
+        shown = f"`{join_lines(new)}` in the branch alone"
+        yield Fix("fits", shown, edits)
+        return
+    name = f"{lost.name}_normed"
+    places = [lost.statement.targets[0], *reads]
+    renamed = tuple(Edit(text.span(place), name) for place in places)
+    yield Fix("fits", f"`{name} = {join_lines(new)}`, for the branch alone", renamed)

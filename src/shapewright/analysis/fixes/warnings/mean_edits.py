@@ -7,11 +7,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import cut_lines, write_after
 from shapewright.analysis.fixes.warnings.training_edits import suggest_last_batch
 from shapewright.analysis.hazards.first_samples import iter_first_samples
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.additions import strip_conversions
 from shapewright.analysis.training_mistakes.inner_sums import is_sum_of_entries
+from shapewright.analysis.training_mistakes.repeated_counts import iter_repeated_counts
 from shapewright.analysis.training_mistakes.undivided_losses import (
     find_count,
     find_loss,
@@ -332,3 +334,17 @@ def suggest_own_sum(
     )
     edit = Edit(text.span(loss), total)
     yield Fix("fits", f"`{total}` for `{text.written(loss)}`", (edit,))
+
+
+def suggest_count_behind_loop(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to count behind the loop over several sums, not for each of them."""
+    for repeated in iter_repeated_counts(text):
+        if text.span(repeated.count) == finding.span:
+            written = text.written(repeated.count)
+            edits = (
+                cut_lines(text, repeated.count),
+                write_after(text, repeated.loop, written),
+            )
+            yield Fix("fits", f"`{join_lines(written)}` behind the loop", edits)

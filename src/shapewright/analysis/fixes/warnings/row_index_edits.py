@@ -1,4 +1,4 @@
-"""Edits of indices that have an entry for each row."""
+"""Edits of indices that have an entry for each row, or stand for what they choose."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.hazards.step_numbers import iter_step_places
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.syntax_nodes import iter_assignments
 from shapewright.record.ops import Op
+
+
+def suggest_step_of_place(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `int(steps[i])` for `i` in what a network is given."""
+    for where, place in iter_step_places(program):
+        if where.file == text.file and text.span(place.call) == finding.span:
+            new = f"{place.table}[{place.index.id}]"
+            around = text.parent(place.index)
+            if around is not place.call and not isinstance(around, ast.stmt):
+                new = f"int({new})"
+            edit = Edit(text.span(place.index), new)
+            yield Fix("fits", f"`{new}` for `{place.index.id}`", (edit,))
+            return
 
 
 def suggest_element_of_each_row(

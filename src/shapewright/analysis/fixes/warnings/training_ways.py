@@ -36,6 +36,7 @@ from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_made_data,
     suggest_optimizer_of_new_layer,
     suggest_other_flags,
+    suggest_read_result,
     suggest_samples_with_graph,
     suggest_true_head,
     suggest_unwrapped_block,
@@ -54,6 +55,7 @@ from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_single_pass,
 )
 from shapewright.analysis.fixes.warnings.mean_edits import (
+    suggest_count_behind_loop,
     suggest_count_of_batches,
     suggest_count_of_samples,
     suggest_curve_of_mean,
@@ -250,6 +252,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     NO_GRADIENT: combine(
         suggest_made_data,
         suggest_true_head,
+        suggest_read_result,
         suggest_optimizer_of_new_layer,
         suggest_parentheses,
         suggest_loss_with_graph,
@@ -259,7 +262,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_unwrapped_block,
     ),
     GRAPH_KEPT: suggest_value,
-    MEAN_OVER_SAMPLES: suggest_count_of_batches,
+    MEAN_OVER_SAMPLES: combine(suggest_count_behind_loop, suggest_count_of_batches),
     UNDIVIDED_LOSS: combine(suggest_divided_loss, suggest_share_of_batch),
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),

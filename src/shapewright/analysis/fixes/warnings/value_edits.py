@@ -11,10 +11,15 @@ from shapewright.analysis.fixes.operands import TIGHT, append_method
 from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
 from shapewright.analysis.hazards.distribution_inputs import get_scale
 from shapewright.analysis.hazards.log_limits import LOGARITHMS
+from shapewright.analysis.hazards.pixel_statistics import (
+    KNOWN_DEVIATIONS,
+    KNOWN_MEANS,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.changed_draws import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.assigned_values import find_known_value
 from shapewright.program.source_text import (
     SourceText,
     find_defining,
@@ -141,6 +146,9 @@ def suggest_scaled_pixels(
     if "`scale=True` divides" in finding.message and isinstance(node, ast.Call):
         yield with_keyword(text, node, "scale=True")
         return
+    if "a known mean from blue to red" in finding.message:
+        yield from _suggest_turned_statistics(text, node)
+        return
     if "`Normalize` takes" in finding.message:
         yield from _suggest_statistics(finding, text, node)
         return
@@ -152,6 +160,27 @@ def suggest_scaled_pixels(
             new = f"({text.written(place[0])}) / 255"
         inner = new if isinstance(node, ast.BinOp) else f"({new})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place[0]), inner),))
+
+
+def _suggest_turned_statistics(text: SourceText, node: ast.AST) -> Iterator[Fix]:
+    """Suggest the known mean and deviation of `Normalize` from red to blue."""
+    edits: list[Edit] = []
+    shown: list[str] = []
+    for part in list_arguments(node) if isinstance(node, ast.Call) else ():
+        value = find_known_value(text, part)
+        items = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        numbers = tuple(getattr(item, "value", None) for item in items)
+        if numbers[::-1] not in (*KNOWN_MEANS, *KNOWN_DEVIATIONS):
+            continue
+        written = [text.written(item) for item in items]
+        shown.append(f"`({', '.join(written[::-1])})`")
+        edits += [
+            Edit(text.span(item), new)
+            for item, new in zip(items, written[::-1], strict=True)
+            if text.written(item) != new
+        ]
+    if edits:
+        yield Fix("fits", " and ".join(shown), tuple(edits))
 
 
 def _suggest_statistics(

@@ -67,6 +67,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
 )
 from shapewright.analysis.fixes.warnings.layer_edits import (
     suggest_named_momentum,
+    suggest_normed_branch,
     suggest_turned_norm,
     suggest_weight_of_batch,
 )
@@ -113,6 +114,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
 from shapewright.analysis.fixes.warnings.rounded_edits import suggest_logs_of_scores
 from shapewright.analysis.fixes.warnings.row_index_edits import (
     suggest_element_of_each_row,
+    suggest_step_of_place,
 )
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.shift_edits import (
@@ -323,7 +325,9 @@ WAYS: dict[str, Suggest] = {
     MIXED_REDUCTIONS: suggest_sum,
     WRAPPED_DIFFERENCE: suggest_signed_operands,
     INVERTED_INTEGERS: suggest_truths,
-    RESULT_DROPPED: combine(suggest_written_source, suggest_assigned_result),
+    RESULT_DROPPED: combine(
+        suggest_normed_branch, suggest_written_source, suggest_assigned_result
+    ),
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
     TERM_WITHOUT_GRAPH: combine(
@@ -354,7 +358,7 @@ WAYS: dict[str, Suggest] = {
     IGNORED_LABELS_COUNTED: suggest_kept_labels,
     VARIANCE_AS_SCALE: suggest_root_of_variance,
     REVERSED_DIVERGENCE: suggest_added_divergence,
-    INDEX_AS_VALUE: suggest_values_of_actions,
+    INDEX_AS_VALUE: combine(suggest_step_of_place, suggest_values_of_actions),
     SELF_AS_CANDIDATE: suggest_masked_diagonal,
     SAME_TENSOR_KEPT: suggest_cloned_output,
     SCALED_LABELS: suggest_whole_labels,
