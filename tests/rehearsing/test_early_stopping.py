@@ -173,7 +173,8 @@ for epoch in range(20):
 def test_a_count_that_goes_on_is_found(name: str, tmp_path: Path) -> None:
     text, fix = WRONG[name]
     report = rehearsed(tmp_path, START + text)
-    (finding,) = report.findings
+    others = ("model-kept-over-folds",)
+    (finding,) = [each for each in report.findings if each.code not in others]
     assert finding.code == "patience-not-reset"
     assert finding.fixes[0].message == f"`{fix}` where the best is kept"
 

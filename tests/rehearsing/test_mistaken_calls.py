@@ -71,9 +71,9 @@ for sample in DataLoader(Data(), batch_size=4):
 @pytest.mark.parametrize(
     ("text", "part", "fixes"),
     [
-        (WRAPPED, "calls `net.module`, a `Linear`, without", ["`net.module`"]),
-        (OWN_ATTRIBUTE, "calls `self.head`, a `Linear`", ["`self.head`"]),
-        (LACKS_INPUT, "missing 1 required positional argument", []),
+        (WRAPPED, "`net.module()` lacks `input`", ["`net.module`"]),
+        (OWN_ATTRIBUTE, "`self.head()` lacks `input`", ["`self.head`"]),
+        (LACKS_INPUT, "`net()` lacks `input`, which `Linear.forward` takes", []),
         (ENDS_EARLY, "a number, not a dict", ["without `return 0`"]),
         (NUMBERS, "a number, not a dict", []),
     ],

@@ -63,7 +63,8 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "new"), CASES.values(), ids=CASES)
 def test_the_number_is_left_out(tmp_path: Path, text: str, new: str) -> None:
-    finding = rehearsed(tmp_path, HEAD + text).findings[-1]
+    findings = rehearsed(tmp_path, HEAD + text).findings
+    finding = [each for each in findings if each.severity == "error"][-1]
     assert "has no graph to go back through" in finding.message
     (fix,) = finding.fixes
     assert fix.checked

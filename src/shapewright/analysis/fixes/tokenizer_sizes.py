@@ -56,7 +56,10 @@ def suggest_resized_embeddings(program: Program, failure: Failure) -> Iterator[F
     layer = program.layer(program.trace.ops[failure.op])
     name = layer.path.partition(".")[0] if layer is not None else ""
     longer = dict(failure.lengths)
-    for text in program.own_texts():
+    texts = list(program.own_texts())
+    if any(_has_rows_of_its_own(text, name) for text in texts):
+        return
+    for text in texts:
         for target, value in iter_assignments(text.tree):
             model = get_dotted_name(target)
             if not model or not isinstance(value, ast.Call):
@@ -71,6 +74,17 @@ def suggest_resized_embeddings(program: Program, failure: Failure) -> Iterator[F
             if tokenizer in longer:
                 new = f"{model}.{RESIZING}(len({tokenizer}))"
                 yield Fix("fits", f"`{new}`", (write_after(text, last, new),))
+
+
+def _has_rows_of_its_own(text: SourceText, name: str) -> bool:
+    """Return whether a text resizes an embedding already, or defines the class of a
+    model, which then has no such method but its own.
+    """
+    return any(
+        (isinstance(node, ast.Call) and get_called_name(node) == RESIZING)
+        or (isinstance(node, ast.ClassDef) and node.name == name)
+        for node in text.nodes
+    )
 
 
 def _find_last_load(text: SourceText, model: str, built: ast.stmt) -> ast.stmt:

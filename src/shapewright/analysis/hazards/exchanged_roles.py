@@ -69,6 +69,8 @@ def _find_uncut_step(scene: HazardContext, call: OperatorCall) -> int | None:
     """
     if call.name not in SUMS or not call.op.outputs[0].requires_grad:
         return None
+    if call.op.kind == "inplace" and call.op.inputs[0].is_leaf:
+        return None  # an average of weights
     for at, plain in enumerate(call.op.inputs):
         pair = _split_difference(scene.maker(call.op.inputs[1 - at]))
         if pair is None or pair[1].tensor != plain.tensor or not plain.requires_grad:

@@ -237,7 +237,11 @@ def _is_backward_refused(scene: RehearsalContext) -> bool:
 @looks_for(SCALED_STEP, of_whole_runs=True)
 def find_scaled_steps(scene: RehearsalContext) -> Iterator[Finding]:
     """Find optimizers that step directly after the backward pass of a scaled loss."""
-    met_lines = {met.place for met in scene.observations("scaled-step")}
+    met_lines = {
+        met.place
+        for met in scene.observations("scaled-step")
+        if not _is_alternative(scene, met.place)
+    }
     for text, step in _iter_bare_steps(scene):
         if (text.file, step.lineno) in met_lines:
             continue  # the run says more of it

@@ -301,7 +301,7 @@ def _is_of_other_round(scene: RehearsalContext, group: Optimized, path: str) -> 
         other is not group
         and other.built == group.built
         and other.stepped is not None
-        and path not in other.never
+        and path.partition(".")[2] not in {p.partition(".")[2] for p in other.never}
         for other in scene.training.optimizers
     )
 
