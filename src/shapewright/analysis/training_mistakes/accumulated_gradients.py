@@ -129,7 +129,9 @@ def find_early_step(
     """
     owner = text.written(clearing).partition(".zero_grad")[0]
     for part in find_block(text, backward):
-        is_step = isinstance(part, ast.Expr) and text.written(part) == f"{owner}.step()"
+        call = part.value if isinstance(part, ast.Expr) else None
+        is_step = call is not None and get_called_name(call) == "step"
+        is_step &= text.written(part).endswith((f"{owner}.step()", f".step({owner})"))
         is_between = clearing.lineno < part.lineno < backward.lineno
         if isinstance(part, ast.Expr) and is_step and is_between:
             return part

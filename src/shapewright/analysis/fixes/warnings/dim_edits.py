@@ -15,7 +15,7 @@ from shapewright.analysis.fixes.position_edits import (
 from shapewright.analysis.hazards.batch_statistics import OF_CHANNELS
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.operators.facts import operators_with
+from shapewright.operators.facts import operators_with, values_of
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import collect_names, get_called_name
 from shapewright.record.ops import Op
@@ -63,7 +63,12 @@ def suggest_other_dim(
             right = int(match[1])
             dims = [-1 if right == rank - 1 else right]
         alone = "has size 1" in finding.message
-        if alone and rank > 3:
+        readers = _list_readers(program, op) if alone and rank == 2 else set()
+        if readers & LOSSES_OF_NUMBERS and isinstance(call, ast.Call) and call.args:
+            new = where.written(call.args[0])  # a number is meant, no probability
+            yield Fix("fits", f"`{join_lines(new)}`", (Edit(where.span(call), new),))
+            return
+        if (alone and rank > 3) or readers & LOSSES_OF_CHANCES:
             yield from _suggest_sigmoid(where, call)
             return  # one score for each pixel: no softmax is meant
         if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
@@ -83,6 +88,21 @@ def suggest_other_dim(
                 shown = shown.replace(old, str(dim)) if shown.count(old) == 1 else ""
                 message = f"`{shown}`" if shown else f"`dim={dim}`"
                 yield Fix("fits", message, (Edit(span, str(dim)),))
+
+
+EXPECTED = values_of("expects_input")
+LOSSES_OF_CHANCES = {name for name, kind in EXPECTED.items() if kind == "probabilities"}
+LOSSES_OF_NUMBERS = operators_with("is_elementwise_loss") - {*EXPECTED}
+
+
+def _list_readers(program: Program, op: Op) -> set[str]:
+    """Return the names of the calls that read the result of a call."""
+    result = op.outputs[0].tensor if op.outputs else None
+    return {
+        other.name.rpartition(".")[2]
+        for other in program.trace.ops
+        if any(fact.tensor == result for fact in other.inputs)
+    }
 
 
 def suggest_dim_of_features(
