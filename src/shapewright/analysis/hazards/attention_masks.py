@@ -10,6 +10,7 @@ from typing import Any
 from shapewright.analysis.hazards.causal_masks import (
     HIDES,
     find_hidden_queries,
+    find_hiding_term,
     find_shown_targets,
     find_softmax,
     find_true_side,
@@ -164,7 +165,7 @@ def _is_attention_mask(scene: HazardContext, call: OperatorCall) -> bool:
 
 def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Check scores masked by `where`, or by adding large negative numbers."""
-    at = 0 if call.name == "where" else _find_hiding_term(scene, call)
+    at = 0 if call.name == "where" else find_hiding_term(scene, call)
     if at is None or (call.name == "where" and not _is_side_hidden(scene, call)):
         return
     user = find_softmax(scene, call.op.outputs[0])
@@ -185,17 +186,6 @@ def _check_other_masks(scene: HazardContext, call: OperatorCall) -> Iterator[Fin
     is_hidden = _has_other_mask(scene, call, back) or _is_turned(scene, user)
     if get_length(scores[back]) > 1 and not is_hidden:
         yield _report_constant_mask(scene, call, at, back, user)
-
-
-def _find_hiding_term(scene: HazardContext, call: OperatorCall) -> int | None:
-    """Return which of two terms is a mask times a large negative number, or None."""
-    for at, fact in enumerate(call.op.inputs[:2]):
-        maker = scene.maker(fact)
-        if maker is not None and maker.name in ("*", "mul") and len(maker.dims) == 1:
-            number = maker.given(1)
-            if isinstance(number, int | float) and number <= HIDES:
-                return at
-    return None
 
 
 def _is_side_hidden(scene: HazardContext, call: OperatorCall) -> bool:

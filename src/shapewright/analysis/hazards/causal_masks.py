@@ -324,3 +324,14 @@ def _find_token_loss(scene: HazardContext, steps: int) -> OperatorCall | None:
         if scores.shape[at] in tables and target.numel % steps == 0:
             return call
     return None
+
+
+def find_hiding_term(scene: HazardContext, call: OperatorCall) -> int | None:
+    """Return which of two terms is a mask times a large negative number, or None."""
+    for at, fact in enumerate(call.op.inputs[:2]):
+        maker = scene.maker(fact)
+        if maker is not None and maker.name in ("*", "mul") and len(maker.dims) == 1:
+            number = maker.given(1)
+            if isinstance(number, int | float) and number <= HIDES:
+                return at
+    return None

@@ -19,19 +19,14 @@ from shapewright.program.syntax_nodes import (
     get_last_name,
 )
 
-OF_ARRAYS = frozenset({
-    "append", "clip", "concatenate", "delete", "expand_dims", "flip", "fliplr",
-    "flipud", "insert", "nan_to_num", "pad", "permutation", "repeat", "reshape",
-    "roll", "rot90", "sort", "squeeze", "swapaxes", "tile", "transpose", "unique",
-    "where",
+OF_LIBRARIES = frozenset({
+    "np.append", "np.clip", "np.concatenate", "np.delete", "np.expand_dims", "np.flip",
+    "np.fliplr", "np.flipud", "np.insert", "np.nan_to_num", "np.pad", "np.repeat",
+    "np.reshape", "np.roll", "np.rot90", "np.sort", "np.squeeze", "np.swapaxes",
+    "np.tile", "np.transpose", "np.unique", "np.where",
+    "cv2.cvtColor", "cv2.flip", "cv2.resize", "cv2.rotate",
 })  # fmt: skip
-"""Functions of numpy that return a copy, or a view, of their first argument."""
-OF_PICTURES = frozenset({"cvtColor", "flip", "resize", "rotate"})
-"""Functions of OpenCV that return a picture, where they get none to write."""
-OF_LIBRARIES = {("np", name) for name in OF_ARRAYS} | {
-    *(("numpy", name) for name in OF_ARRAYS),
-    *(("cv2", name) for name in OF_PICTURES),
-}
+"""Functions that return a copy, or a view, of their first argument."""
 BUILT_IN = frozenset({"reversed", "sorted"})
 METHODS = frozenset({
     "astype", "drop_duplicates", "dropna", "fillna", "reset_index", "set_index",
@@ -78,11 +73,11 @@ def find_copied_value(text: SourceText, call: ast.Call) -> ast.expr | None:
     if words & {"inplace", "out", "dst"} or text.functions(name):
         return None
     first = call.args[0] if call.args else None
-    owned_by = get_last_name(owner) if owner is not None else ""
+    owned_by = get_last_name(owner).replace("numpy", "np") if owner is not None else ""
     value: ast.expr | None = None
     if owner is None:
         value = first if name in BUILT_IN else None
-    elif name == "permutation" or (owned_by, name) in OF_LIBRARIES:
+    elif name == "permutation" or f"{owned_by}.{name}" in OF_LIBRARIES:
         value = first
     elif name in METHODS or (
         isinstance(owner, ast.Name) and _is_made_by(text, owner, name)

@@ -11,6 +11,8 @@ from shapewright.analysis.hazards.causal_masks import (
     FILLS,
     HIDES,
     INVERTING,
+    SUMS,
+    find_hiding_term,
     is_range,
 )
 from shapewright.analysis.hazards.context import HazardContext
@@ -53,9 +55,13 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
         is_fill = call.name in FILLS and is_written
         name = "masked_fill" if is_fill else "key_padding_mask"
         where = f"`{name}` is true where a key is left out"
+        if call.name in SUMS:
+            where = "the mask is made here"
+            yield scene.finding(MASK_AXIS, call.op, message, (words, where))
+            continue
         if is_fill and _has_other_readers(scene, words):
-            made = "the mask is made here, and read elsewhere as it is"
-            yield scene.finding(MASK_AXIS, call.op, message, (words, made))
+            where = "the mask is made here, and read elsewhere as it is"
+            yield scene.finding(MASK_AXIS, call.op, message, (words, where))
             continue
         yield scene.finding(MASK_AXIS, words, message, (call.op, where))
     if not seen:
@@ -101,15 +107,24 @@ def _find_mask(scene: HazardContext, call: OperatorCall) -> Fact | None:
         scores, mask = op.inputs
         if mask.ndim == 2 and any(user.name == ATTENTION for user in users):
             return mask
-        is_of_keys = mask.shape == (
-            scores.shape[0],
-            *mask.shape[1:-1],
-            scores.shape[-1],
-        )
-        is_same_for_all = {*mask.shape[1:-1]} <= {1} and 2 < scores.ndim == mask.ndim
-        if is_of_keys and is_same_for_all and any(_is_over_keys(u) for u in users):
+        if _is_for_all_queries(scores, mask) and any(_is_over_keys(u) for u in users):
+            return mask
+    at = find_hiding_term(scene, call) if call.name in SUMS else None
+    if at is not None and len(op.inputs) == 2:
+        term = scene.maker(op.inputs[at])
+        users = scene.users.get(op.outputs[0].tensor, ())
+        mask = term.op.inputs[0] if term is not None else op.inputs[at]
+        is_for_all = _is_for_all_queries(op.inputs[1 - at], mask)
+        if is_for_all and any(_is_over_keys(user) for user in users):
             return mask
     return None
+
+
+def _is_for_all_queries(scores: Fact, mask: Fact) -> bool:
+    """Return whether a mask of each sample hides the same keys from all queries."""
+    shape = scores.shape[0], *mask.shape[1:-1], scores.shape[-1]
+    is_same = {*mask.shape[1:-1]} <= {1} and 2 < scores.ndim == mask.ndim
+    return mask.shape == shape and is_same
 
 
 def _is_over_keys(call: OperatorCall) -> bool:
@@ -153,6 +168,8 @@ def _is_inverting(call: OperatorCall) -> bool:
     """Return whether a call turns a mask round: `~mask`, `mask == False`."""
     if call.name in INVERTING:
         return True
+    if "rsub" in (call.op.function or call.name) and call.given(1) == 1:
+        return True  # `1 - mask`
     is_of_truths = call.name in NEGATIVE and call.op.inputs[0].dtype == "bool"
     return is_of_truths and call.given(1, "other") == NEGATIVE[call.name]
 

@@ -34,7 +34,7 @@ def find_padding_as_token(scene: HazardContext) -> Iterator[Finding]:
         if call.name != "pad_sequence" or call.op.span in seen:
             continue
         rows = find_padded_rows(scene, call.op)
-        if rows is None or not _holds_padding(scene, call.op, rows):
+        if rows is None or not _has_padding_in_all(scene, call.op, rows):
             continue
         reader = _find_reader(scene, call, round(rows.value))
         item = scene.maker(call.op.inputs[0])
@@ -62,7 +62,7 @@ def find_padding_as_token(scene: HazardContext) -> Iterator[Finding]:
         )
 
 
-def _holds_padding(scene: HazardContext, op: Op, rows: PaddedRows) -> bool:
+def _has_padding_in_all(scene: HazardContext, op: Op, rows: PaddedRows) -> bool:
     """Return whether whole numbers of all rows are known, and the lowest of each row is
     what they are filled up with.
     """

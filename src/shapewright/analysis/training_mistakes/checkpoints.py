@@ -82,7 +82,7 @@ def _find_models_alone(
         if (text.file, call.lineno) not in saves or len(call.args) < 2:
             continue
         path = text.written(call.args[1])
-        load = find_resuming(text, path)
+        load = _find_resuming(text, path)
         if get_called_name(call.args[0]) != "state_dict" or load is None:
             continue
         (target, kind), *_ = optimizers
@@ -97,7 +97,7 @@ def _find_models_alone(
         )
 
 
-def find_resuming(text: SourceText, path: str) -> ast.Call | None:
+def _find_resuming(text: SourceText, path: str) -> ast.Call | None:
     """Return `model.load_state_dict(torch.load(path))` in a part of a program that
     resumes a training.
     """

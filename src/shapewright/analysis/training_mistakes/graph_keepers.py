@@ -60,7 +60,7 @@ def find_keepers(
             else:
                 call = _find_stored_call(statement) or _find_added_call(statement)
                 is_kept_call = call is not None and statement.lineno in lines
-                if call and is_kept_call and not _returns_values(text, call):
+                if call and is_kept_call and not _is_of_values(text, call):
                     yield text.written(call), text, statement
 
 
@@ -254,7 +254,7 @@ def has_graph(call: ast.Call) -> bool:
     return get_called_name(call) not in VALUES
 
 
-def _returns_values(text: SourceText, call: ast.Call) -> bool:
+def _is_of_values(text: SourceText, call: ast.Call) -> bool:
     """Return whether a function of the program returns values alone, none of which has
     a graph: `return {"hits": hits.item(), "count": len(y)}`.
     """

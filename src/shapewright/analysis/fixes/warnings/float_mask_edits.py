@@ -133,6 +133,22 @@ def suggest_plain_mask(
             yield Fix("fits", "without `is_causal=True`", (edit,))
 
 
+def _suggest_opposite_term(text: SourceText, node: ast.BinOp) -> Iterator[Fix]:
+    """Suggest `(1.0 - mask) * -1e9` for a mask times a large negative number."""
+    for part in ast.walk(node):
+        if not isinstance(part, ast.BinOp) or not isinstance(part.op, ast.Mult):
+            continue
+        for side, number in ((part.left, part.right), (part.right, part.left)):
+            if isinstance(number, ast.UnaryOp) and isinstance(number.op, ast.USub):
+                new = f"(1.0 - {text.written(side)})"
+                is_turned = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Sub)
+                if isinstance(side, ast.BinOp) and is_turned:
+                    new = text.written(side.right)
+                shown = f"`{join_lines(new)} * {text.written(number)}`"
+                yield Fix("fits", shown, (Edit(text.span(side), new),))
+                return
+
+
 def suggest_opposite_mask(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
@@ -141,6 +157,9 @@ def suggest_opposite_mask(
     """
     words = ("hides what is true", "true where the words are")
     is_told = any(part in finding.message for part in words)
+    if is_told and isinstance(node, ast.BinOp):
+        yield from _suggest_opposite_term(text, node)
+        return
     mask = find_written_mask(text, node) if isinstance(node, ast.Call) else None
     op = program.op_at(finding.span)
     if not is_told or mask is None or op is None or len(op.inputs) < 2:

@@ -418,7 +418,7 @@ def _has_optimizer_step(text: SourceText, statement: ast.stmt) -> bool:
     )
 
 
-def find_scaler(backward: ast.AST) -> str:
+def _find_scaler(backward: ast.AST) -> str:
     """Return what scales a loss: `scaler` of `scaler.scale(loss).backward()`, or an
     empty string.
     """
@@ -456,7 +456,7 @@ def suggest_step(
         if isinstance(built, ast.Assign):
             owners.append(text.written(built.targets[0]))
     for owner in dict.fromkeys(owners):
-        scaler = find_scaler(statement)
+        scaler = _find_scaler(statement)
         new = f"{scaler}.step({owner})" if scaler else f"{owner}.step()"
         if isinstance(statement, ast.stmt):
             clip = find_clip_behind(text, statement)
