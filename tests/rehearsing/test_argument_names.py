@@ -213,3 +213,48 @@ def test_exchanged_labels_are_reported(tmp_path: Path, name: str) -> None:
 def test_labels_in_their_place_are_not_reported(tmp_path: Path, name: str) -> None:
     findings = rehearsed(tmp_path, LOSSES + IN_ORDER[name]).findings
     assert "misplaced-argument" not in {f.code for f in findings}
+
+
+OWN_FUNCTION = """\
+import torch
+from torch import nn
+
+
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def keep(self, hidden, query_len, memory_len):
+        return hidden[max(0, memory_len - query_len):]
+
+    def forward(self, hidden, query_len, memory_len):
+        CALL
+        return self.layer(kept)
+
+
+model = Memory()
+loss = model(torch.randn(9, 4), 3, 5).square().mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "edits"),
+    [
+        ("kept = self.keep(hidden, memory_len, query_len)",
+         ["`hidden, query_len, memory_len`"]),
+        ("kept = self.keep(hidden, query_len, memory_len)", []),
+        ("kept = self.keep(hidden, memory_len=memory_len, query_len=query_len)", []),
+        ("kept = self.keep(hidden, memory_len, query_len);"
+         " kept = kept + self.keep(hidden, query_len, memory_len)", []),
+        ("total = 5; kept = self.keep(hidden, memory_len, total)", []),
+    ],
+    ids=["exchanged", "in order", "by name", "both ways", "another name"],
+)  # fmt: skip
+def test_two_arguments_that_have_changed_places(
+    call: str, edits: list[str], tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, OWN_FUNCTION.replace("CALL", call)).findings
+    told = [each for each in findings if each.code == "misplaced-argument"]
+    assert [each.fixes[0].message for each in told] == edits

@@ -12,6 +12,9 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.exchanged_arguments import (
+    find_exchanged_arguments,
+)
 from shapewright.analysis.training_mistakes.exchanged_labels import (
     find_exchanged_labels,
 )
@@ -59,6 +62,7 @@ def find_misplaced_arguments(scene: RehearsalContext) -> Iterator[Finding]:
     """
     texts = list(scene.program.own_texts())
     own = {name for text in texts for name, _ in text.definitions()}
+    yield from find_exchanged_arguments(texts)
     for text in texts:
         yield from find_exchanged_labels(text)
         yield from find_exchanged_names(text)

@@ -172,6 +172,11 @@ def suggest_named_argument(
     call = text.around(node, ast.Call)
     if call is None or not isinstance(node, ast.expr):
         return
+    if "the two arguments are exchanged" in finding.message:
+        second = text.node(finding.related[0].span)
+        if isinstance(second, ast.expr):
+            yield _exchange(text, call, node, second)
+        return
     rows = list_misplaced(text, call)
     if not rows:
         other = get_complement(node)
