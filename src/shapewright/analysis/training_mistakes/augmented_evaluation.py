@@ -19,6 +19,9 @@ from shapewright.analysis.training_mistakes.random_changes import (
     is_changing_label_pairs,
     list_random_steps,
 )
+from shapewright.analysis.training_mistakes.twin_transforms import (
+    find_twin_transforms,
+)
 from shapewright.findings.codes import AUGMENTED_EVALUATION, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.assigned_values import find_known_value
@@ -50,8 +53,14 @@ def find_augmented_evaluation(scene: RehearsalContext) -> Iterator[Finding]:
     training are.
     """
     for text in scene.program.own_texts():
-        if not _is_meant(text):
-            yield from _find_in_file(text)
+        if _is_meant(text):
+            continue
+        twins = list(find_twin_transforms(text))
+        yield from twins
+        known = {finding.span for finding in twins}
+        for finding in _find_in_file(text):
+            if finding.span not in known:
+                yield finding
 
 
 def _is_meant(text: SourceText) -> bool:
