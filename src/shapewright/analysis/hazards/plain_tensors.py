@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.hazards.constant_tokens import find_constant_tokens
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.moved_parameters import find_moved_parameters
 from shapewright.analysis.hazards.unsaved_tensors import find_unsaved_tensors
@@ -84,7 +85,8 @@ def find_plain_weights(scene: HazardContext) -> Iterator[Finding]:
                 finding = replace(finding, related=(header, *finding.related))
             yield finding
     yield from _find_held_parameters(scene)
-    for finding in (*find_moved_parameters(scene), *find_unsaved_tensors(scene)):
+    others = (*find_moved_parameters(scene), *find_unsaved_tensors(scene))
+    for finding in (*others, *find_constant_tokens(scene.program)):
         if finding.span not in seen:
             yield finding
 
