@@ -27,6 +27,7 @@ from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import SIGNED, evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
+from shapewright.program.syntax_nodes import get_called_name
 from shapewright.record.ops import Fact, Op
 
 REDUCING = operators_with("reduces_dims", "returns_indices")
@@ -83,8 +84,34 @@ def suggest_other_reduced_dim(program: Program, failure: Failure) -> Iterator[Fi
             return
         if places and others:
             for other in dict.fromkeys(others):
-                yield replace_number(text, places[0], str(other))
+                fixes = [
+                    replace_number(text, place, str(other))
+                    for place in (places[0], *_list_beside(text, call, places[0]))
+                ]
+                edits = tuple(edit for fix in fixes for edit in fix.edits)
+                shown = " and ".join(dict.fromkeys(fix.message for fix in fixes))
+                yield Fix(fixes[0].grade, shown, edits)
             return
+
+
+def _list_beside(text: SourceText, call: ast.Call, place: ast.expr) -> list[ast.expr]:
+    """Return the same dim of the other calls of the same reduction in a statement, as
+    in a mean that a mask weighs: `(x * w).sum(0) / w.sum(0)`.
+    """
+    written = text.written(place)
+    others = [
+        node
+        for node in ast.walk(text.statement_of(call))
+        if isinstance(node, ast.Call)
+        and node is not call
+        and get_called_name(node) == get_called_name(call)
+    ]
+    return [
+        value
+        for node in others
+        for value in (*node.args, *(word.value for word in node.keywords))
+        if text.written(value) == written
+    ]
 
 
 def _is_of_pixels(failure: Failure, op: Op, maker: Op, dim: int) -> bool:

@@ -41,11 +41,23 @@ def find_inverted_padding(scene: HazardContext) -> Iterator[Finding]:
     """Find masks of padding that hide the words and show the padding."""
     seen: set[object] = set()
     for call in scene.calls:
-        mask = _find_mask(scene, call)
-        words = _find_word_comparison(scene, mask) if mask is not None else None
+        mask, is_keeping = _find_mask(scene, call), False
+        if call.name == FUSED:
+            mask, is_keeping = _find_kept_keys(call), True
+        words = None
+        if mask is not None:
+            words = _find_word_comparison(scene, mask, is_inverted=is_keeping)
         if words is None or words.span in seen:
             continue
         seen.add(words.span)
+        if is_keeping:
+            message = (
+                "the mask is true where the padding is: attention reads what is true,"
+                " and leaves the words out"
+            )
+            where = "the mask is made here"
+            yield scene.finding(MASK_AXIS, call.op, message, (words, where))
+            continue
         message = (
             "the padding mask is true where the words are: attention leaves these out,"
             " and reads the padding"
@@ -133,11 +145,30 @@ def _is_over_keys(call: OperatorCall) -> bool:
     return call.name == "softmax" and dim in (-1, call.op.inputs[0].ndim - 1)
 
 
-def _find_word_comparison(scene: HazardContext, fact: Fact) -> Op | None:
+def _find_kept_keys(call: OperatorCall) -> Fact | None:
+    """Return the truths by which `scaled_dot_product_attention` takes keys of each
+    sample in, for all queries.
+    """
+    masks = call.op.inputs[3:]
+    if len(masks) != 1 or masks[0].dtype != "bool":
+        return None
+    query, key = call.op.inputs[:2]
+    shape = masks[0].shape
+    is_same = len(shape) == query.ndim > 2 and {*shape[1:-1]} <= {1}
+    is_of_keys = shape[:1] == query.shape[:1] and shape[-1:] == key.shape[-2:-1]
+    return masks[0] if is_same and is_of_keys else None
+
+
+FUSED = "scaled_dot_product_attention"
+
+
+def _find_word_comparison(
+    scene: HazardContext, fact: Fact, *, is_inverted: bool = False
+) -> Op | None:
     """Return the comparison that is true where a word is, or what inverted it to be
     so, or None.
     """
-    is_inverted, place = False, None
+    place = None
     for _ in range(FARTHEST):
         call = scene.maker(fact)
         if call is None or not call.op.inputs:

@@ -9,7 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shapewright.analysis.hazards.causal_masks import FILLS, INVERTING
+from shapewright.analysis.hazards.causal_masks import (
+    FILLS,
+    INVERTING,
+    SUMS,
+    find_hiding_term,
+)
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
 from shapewright.analysis.hazards.loss_terms import (
     MOST_OPERANDS,
@@ -256,6 +261,8 @@ def _find_masked(scene: HazardContext, states: Fact) -> Op | None:
         is_crossing = _is_crossing(op, name)
         if has_padding_mask(op, name, states.shape[0]) and not is_crossing:
             return op
+        if name in SUMS and _has_hiding_term(scene, op, states.shape[0]):
+            return op
         followed = op.inputs[:1] if is_crossing and name in ATTENTION else op.inputs
         computed = [f.tensor for f in followed if f.dtype.startswith(FLOATS)]
         computed = [at for at in computed if at in scene.program.producers]
@@ -264,6 +271,18 @@ def _find_masked(scene: HazardContext, states: Fact) -> Op | None:
 
 
 FLOATS = ("float", "bf", "complex")
+
+
+def _has_hiding_term(scene: HazardContext, op: Op, samples: int) -> bool:
+    """Return whether a large negative number is added to the scores of each sample,
+    where a mask of its own is true.
+    """
+    at = find_hiding_term(scene, scene.call(op))
+    if at is None or len(op.inputs) != 2 or samples < len(op.inputs):
+        return False
+    scores = op.inputs[1 - at].shape
+    is_square = len(scores) > 2 and scores[-1] == scores[-2]
+    return is_square and op.inputs[at].shape[:1] == (samples,)
 
 
 def _is_crossing(op: Op, name: str) -> bool:

@@ -157,6 +157,19 @@ def suggest_opposite_mask(
     """
     words = ("hides what is true", "true where the words are")
     is_told = any(part in finding.message for part in words)
+    if "true where the padding is" in finding.message and isinstance(node, ast.Call):
+        for word in node.keywords:
+            value = word.value
+            is_turned = isinstance(value, ast.UnaryOp) and isinstance(
+                value.op, ast.Invert
+            )
+            new = f"~{text.written(value)}"
+            if isinstance(value, ast.UnaryOp) and is_turned:
+                new = text.written(value.operand)
+            if word.arg == "attn_mask":
+                shown = f"`attn_mask={join_lines(new)}`"
+                yield Fix("fits", shown, (Edit(text.span(value), new),))
+        return
     if is_told and isinstance(node, ast.BinOp):
         yield from _suggest_opposite_term(text, node)
         return
