@@ -151,3 +151,44 @@ def test_mixed_probabilities_are_no_logits(name: str, tmp_path: Path) -> None:
 def test_mixed_scores_are_quiet(name: str, tmp_path: Path) -> None:
     text = MIXED.format(loss=SCORES[name])
     assert "loss-input" not in str(warned(tmp_path, program(KEYS, text, INPUTS)))
+
+
+READ_TWICE = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Edges(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.edge, self.head = nn.Linear(4, 1), nn.Linear(5, 1)
+
+    def forward(self, x):
+        edge = torch.sigmoid(self.edge(x))
+        OTHER
+
+
+model = Edges()
+x, y = torch.randn(8, 4), torch.rand(8, 1).round()
+edge, out = model(x)
+loss = F.binary_cross_entropy_with_logits(edge, y) + F.mse_loss(out, y)
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "edit"),
+    [
+        ("return edge, self.head(torch.cat([x, edge], 1))",
+         "`binary_cross_entropy` for `binary_cross_entropy_with_logits`"),
+        ("return edge, self.head(torch.cat([x, x[:, :1]], 1))", "`self.edge(x)`"),
+    ],
+    ids=["read twice", "the loss alone"],
+)  # fmt: skip
+def test_probabilities_that_a_layer_reads_stay(
+    other: str, edit: str, tmp_path: Path
+) -> None:
+    findings = rehearsed(tmp_path, READ_TWICE.replace("OTHER", other)).findings
+    (finding,) = [each for each in findings if each.code == "loss-input"]
+    assert finding.fixes[0].message == edit

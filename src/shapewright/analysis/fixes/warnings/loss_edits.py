@@ -82,11 +82,26 @@ def suggest_loss_edits(
         ways = [_suggest_log_softmax(program, makers[-1]), _suggest_log(program, loss)]
     elif makers and kind != "logits":
         fixes = _suggest_without(program, makers[-1])
-        ways.insert(0, (add_thresholds(program, makers[-1], fix) for fix in fixes))
+        first = len(ways) if _is_read_twice(program, makers[-1]) else 0
+        ways.insert(first, (add_thresholds(program, makers[-1], fix) for fix in fixes))
     if makers and kind == "logits" and name == "binary_cross_entropy":
         ways.append(_suggest_sigmoid(program, makers[-1]))
     for way in ways:
         yield from way
+
+
+def _is_read_twice(program: Program, maker: Op) -> bool:
+    """Return whether other layers read what a loss reads, too: they are trained on
+    probabilities.
+    """
+    result = maker.outputs[0].tensor
+    readers = {
+        op.span
+        for op in program.trace.ops
+        if any(fact.tensor == result for fact in op.inputs)
+        and any(fact.requires_grad for fact in op.outputs)
+    }
+    return len(readers) > 1
 
 
 def _suggest_sigmoid(program: Program, maker: Op) -> Iterator[Fix]:
