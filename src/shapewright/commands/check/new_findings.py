@@ -58,6 +58,7 @@ from shapewright.analysis.fixes.shortcuts import describe_identity
 from shapewright.analysis.fixes.signed_labels import describe_signed_labels
 from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.token_edits import describe_special_tokens
+from shapewright.analysis.fixes.turned_sequences import describe_turned_sequence
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
 from shapewright.analysis.fixes.vocabulary_sizes import (
@@ -426,6 +427,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_flat_map,
     describe_picture_channels,
     describe_layout,
+    describe_turned_sequence,
     describe_single_score,
     describe_ignored_labels,
     describe_labels_of_views,
