@@ -113,6 +113,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
 )
+from shapewright.analysis.fixes.written_vocabularies import suggest_written_file
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
@@ -187,6 +188,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("exchanged", suggest_exchanged_arguments),  # another number would only fit
     ("rows", suggest_count_of_ids),  # other numbers would only fit these ids
     ("rows", suggest_largest_id),  # ids may leave numbers out
+    ("rows", suggest_written_file),  # a number would not follow the file
     ("rows", suggest_counted_vocabulary),  # a number would not follow the tokens
     ("nodes", suggest_counted_nodes),  # other data would only fit this graph
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer

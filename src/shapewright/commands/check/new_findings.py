@@ -65,6 +65,7 @@ from shapewright.analysis.fixes.vocabulary_sizes import (
     describe_counted_vocabulary,
     describe_first_number,
 )
+from shapewright.analysis.fixes.written_vocabularies import describe_old_file
 from shapewright.analysis.independent_failures import explain_failures
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
@@ -443,6 +444,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_first_sample,
     describe_table_of_one,
     describe_special_tokens,
+    describe_old_file,
     describe_counted_vocabulary,
     describe_first_number,
     describe_last_batch,
