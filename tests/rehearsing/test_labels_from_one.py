@@ -118,3 +118,43 @@ def test_a_list_of_labels_is_one_lower_as_a_tensor(tmp_path: Path) -> None:
 def test_labels_of_items_from_0_are_quiet(tmp_path: Path) -> None:
     program = ITEMS.format(label="torch.tensor(label)", least=0, after=CORRECT)
     assert not rehearsed(tmp_path, program).findings
+
+
+IGNORING = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+net = nn.Conv2d(3, 5, 1)
+images, rows = torch.randn(4, 3, 6, 6), np.arange(144).reshape(4, 6, 6) % 5 + 1
+rows[:, 0] = {ignored}
+masks = torch.from_numpy(rows)
+scores = net(images).permute(0, 2, 3, 1).reshape(-1, 5)
+F.cross_entropy(scores, {labels}{setting}).backward()
+"""
+LOWER = "torch.where(masks == 255, masks, masks - 1)"
+
+
+@pytest.mark.parametrize("labels", ["masks.reshape(-1)", "masks.flatten()"])
+def test_labels_that_are_ignored_stay(labels: str, tmp_path: Path) -> None:
+    text = IGNORING.format(ignored=255, labels=labels, setting=", ignore_index=255")
+    found = rehearsed(tmp_path, text).findings
+    (finding,) = [finding for finding in found if finding.severity == "error"]
+    shown = [fix.message for fix in finding.fixes]
+    assert f"`{labels} - 1`" not in shown
+    assert shown[0] == f"`{LOWER}`"
+
+
+def test_without_labels_to_ignore_all_are_shifted(tmp_path: Path) -> None:
+    text = IGNORING.format(ignored=1, labels="masks.reshape(-1)", setting="")
+    found = rehearsed(tmp_path, text).findings
+    (finding,) = [finding for finding in found if finding.severity == "error"]
+    assert all("torch.where" not in fix.message for fix in finding.fixes)
+
+
+def test_labels_from_0_with_some_to_ignore_are_quiet(tmp_path: Path) -> None:
+    labels = "(masks - 1).clamp(0, 4).reshape(-1)"
+    text = IGNORING.format(ignored=255, labels=labels, setting=", ignore_index=255")
+    found = rehearsed(tmp_path, text).findings
+    assert not [finding for finding in found if finding.severity == "error"]

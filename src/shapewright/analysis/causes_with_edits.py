@@ -93,6 +93,7 @@ from shapewright.analysis.refused_calls.sampler_indices import (
     find_indices_of_whole,
 )
 from shapewright.analysis.refused_calls.saved_files import find_unwritten_file
+from shapewright.analysis.refused_calls.scalar_items import find_scalar_item
 from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
 from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from shapewright.analysis.refused_calls.several_losses import find_several_losses
@@ -231,6 +232,7 @@ SOLE: tuple[FindCause, ...] = (
     find_item_dims,
     find_batch_as_sample,
     find_transformer_layout,
+    find_scalar_item,
 )
 """Causes of what torch or a library refused in its own words: beside their edits no
 others are tried.

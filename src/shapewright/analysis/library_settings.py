@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Explanation, Finding, Fix
+from shapewright.findings.finding import Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     get_called_name,
@@ -23,6 +24,7 @@ IMAGES = re.compile(
     r" \(?(\d+)"
 )
 NO_PADDING = re.compile(r"Cannot handle batch sizes > 1 if no padding token is defined")
+NO_PAD_TOKEN = re.compile(r"tokenizer does not have a padding token")
 PADDING = re.compile(r"(^|_)pad($|_)|padding_idx", re.IGNORECASE)
 CONFIG = re.compile(r"[A-Z]\w*Config$")
 SIZE = re.compile(r"size|side|width|resolution", re.IGNORECASE)
@@ -44,7 +46,45 @@ def find_missing_setting(program: Program, finding: Finding) -> Explanation | No
             " of each text of a batch"
         )
         return Explanation(message, (), tuple(_suggest_padding(program)))
+    if NO_PAD_TOKEN.search(messages):
+        return _explain_pad_token(program, finding)
     return None
+
+
+def _explain_pad_token(program: Program, finding: Finding) -> Explanation:
+    """Return that a tokenizer is to pad and has no token for it, with the end token as
+    one behind the line that loads or builds the tokenizer.
+    """
+    message = "the tokenizer is to pad, and has no `pad_token`"
+    sources = [
+        (text, target, value)
+        for text in program.own_texts()
+        for target, value in iter_assignments(text.tree)
+        if isinstance(target, ast.Name | ast.Attribute)
+        if isinstance(value, ast.Call) and TOKENIZER.search(text.written(value.func))
+    ]
+    place = program.call_at(finding.span)
+    called = get_dotted_name(place[1].func) if place is not None else ""
+    asked = [source for source in sources if get_dotted_name(source[1]) == called]
+    if len(asked) == 1:
+        sources = asked
+    names = {get_dotted_name(target) for _, target, _ in sources}
+    if len(sources) != 1 or len(names) != 1:
+        return Explanation(message)
+    text, _, value = sources[0]
+    words = {word.arg for word in value.keywords}
+    name = names.pop()
+    related = (Related(text.span(value), f"`{name}` is set here"),)
+    statement = text.statement_of(value)
+    if "pad_token" in words or not isinstance(statement, ast.Assign):
+        return Explanation(message, related)
+    new = f"{name}.pad_token = {name}.eos_token"
+    edit = write_after(text, statement, new)
+    return Explanation(message, related, (Fix("fits", f"`{new}`", (edit,)),))
+
+
+TOKENIZER = re.compile(r"Tokenizer(Fast)?(\.from_pretrained)?$")
+"""How the calls are written that load or build a tokenizer of `transformers`."""
 
 
 def _iter_calls(program: Program) -> Iterator[tuple[SourceText, ast.Call]]:

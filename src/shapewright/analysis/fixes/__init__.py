@@ -73,6 +73,7 @@ from shapewright.analysis.fixes.refusals import (
     is_of_other_data,
     is_refused,
 )
+from shapewright.analysis.fixes.renewed_heads import suggest_loss_beside_head
 from shapewright.analysis.fixes.rounded_logarithms import suggest_rounded_logarithms
 from shapewright.analysis.fixes.sequence_layouts import (
     suggest_flat_bags,
@@ -103,6 +104,8 @@ from shapewright.analysis.fixes.token_edits import (
     suggest_resized_embedding,
 )
 from shapewright.analysis.fixes.turned_rows import suggest_columns, suggest_row
+from shapewright.analysis.fixes.turned_sequences import suggest_kept_layout
+from shapewright.analysis.fixes.turned_tables import suggest_turned_table
 from shapewright.analysis.fixes.view_labels import suggest_labels_of_views
 from shapewright.analysis.fixes.viewed_images import suggest_viewed_size
 from shapewright.analysis.fixes.vocabulary_sizes import suggest_counted_vocabulary
@@ -110,6 +113,7 @@ from shapewright.analysis.fixes.warnings.label_edits import (
     suggest_class_targets,
     suggest_one_hot,
 )
+from shapewright.analysis.fixes.written_vocabularies import suggest_written_file
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.missing_values import suggest_values
 from shapewright.analysis.mistaken_calls import suggest_meant
@@ -153,6 +157,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_collected_states),  # other targets would fit the joined batch
     ("order", suggest_one_hot),  # numbers of classes are no factors
     ("order", suggest_class_numbers),  # more tokens would fit the labels
+    ("loss", suggest_loss_beside_head),  # one-hot labels would keep the old loss
     ("order", suggest_class_targets),  # other data would fit the loss
     ("expanded", index_edits.suggest_expanded_index),  # one feature would be taken
     ("rows", index_edits.suggest_all_rows),  # all columns of all rows would be taken
@@ -183,6 +188,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("exchanged", suggest_exchanged_arguments),  # another number would only fit
     ("rows", suggest_count_of_ids),  # other numbers would only fit these ids
     ("rows", suggest_largest_id),  # ids may leave numbers out
+    ("rows", suggest_written_file),  # a number would not follow the file
     ("rows", suggest_counted_vocabulary),  # a number would not follow the tokens
     ("nodes", suggest_counted_nodes),  # other data would only fit this graph
     ("tokens", suggest_resized_embedding),  # a number would not follow the tokenizer
@@ -198,6 +204,8 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("order", suggest_classes_from_0),  # a class would be left out
     ("size", suggest_kept_sizes),  # other images would only hide what is not read
     ("time-first", suggest_time_first),  # the layers have their own layout
+    ("layout", suggest_kept_layout),  # a mask of the samples would hide other steps
+    ("layout", suggest_turned_table),  # a cut would count positions by the batch
 )
 """Edits beside which no others are tried: those would run and mean something else."""
 

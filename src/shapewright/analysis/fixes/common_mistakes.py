@@ -16,6 +16,7 @@ from shapewright.analysis.fixes.expanded_operands import (
     suggest_dim_where_made,
     suggest_joined_dim,
 )
+from shapewright.analysis.fixes.ignored_labels import suggest_lower_labels
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.layer_kinds import suggest_layer_kinds
 from shapewright.analysis.fixes.mask_edits import suggest_mask_per_head
@@ -210,9 +211,11 @@ def _suggest_labels_from_zero(program: Program, failure: Failure) -> Iterator[Fi
         return  # what is read there would be another class
     if wrong > 0 and has_label_0(program, failure):
         return
-    node = places[1][0]
-    new = text_and_node[0].written(node) + shift
-    yield Fix("fits", f"`{new}`", (Edit(text_and_node[0].span(node).end, shift),))
+    text, node = text_and_node[0], places[1][0]
+    lower = list(suggest_lower_labels(text, node, op)) if wrong > 0 else []
+    new = text.written(node) + shift
+    shifted = Fix("fits", f"`{new}`", (Edit(text.span(node).end, shift),))
+    yield from lower or [shifted]
 
 
 def _suggest_trailing_dims(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:

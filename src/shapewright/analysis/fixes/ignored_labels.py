@@ -16,10 +16,15 @@ from shapewright.findings.finding import Edit, Fix, Related
 from shapewright.operators.facts import operators_with, values_of
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import (
+    SourceText,
+    find_imports,
+    get_receiver,
+    join_lines,
+)
 from shapewright.program.spans import is_installed
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name, get_last_name
-from shapewright.record.ops import Fact, ModuleCall, collect_leaves
+from shapewright.record.ops import Fact, ModuleCall, Op, collect_leaves
 
 LOSSES = operators_with("is_loss")
 IGNORED = -100
@@ -217,3 +222,24 @@ def _get_receiver(node: ast.expr) -> ast.expr:
             node = node.value
         else:
             return node
+
+
+def suggest_lower_labels(text: SourceText, labels: ast.expr, op: Op) -> Iterator[Fix]:
+    """Suggest labels from 1 on one lower, but not the one that a loss was told to
+    ignore: `torch.where(labels == 255, labels, labels - 1)`.
+    """
+    ignored = dict(op.arguments).get("ignore_index")
+    if type(ignored) is not int or ignored < 0:
+        return
+    owner = get_receiver(labels) if isinstance(labels, ast.Call) else None
+    is_moved = isinstance(labels, ast.Call) and get_called_name(labels) in FLATTENING
+    node = owner if is_moved and owner is not None else labels
+    is_tight = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    if is_tight and "torch" in find_imports(text):
+        name = join_lines(text.written(node))
+        new = f"torch.where({name} == {ignored}, {name}, {name} - 1)"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+FLATTENING = frozenset({"reshape", "view", "flatten", "long", "squeeze"})
+"""Methods that leave the numbers of labels as they are."""

@@ -158,7 +158,7 @@ def _iter_positions(program: Program) -> Iterator[Fix]:
         text, node = text_and_node
         if not isinstance(node, ast.Subscript):
             continue
-        dim = _find_counted_dim(node)
+        dim = find_counted_dim(node)
         if dim is not None:
             method = ".transpose(0, 1)"
             edits = (Edit(text.span(dim), "1"), Edit(text.span(node).end, method))
@@ -179,7 +179,7 @@ def _is_table_of_steps(program: Program, op: Op) -> bool:
     )
 
 
-def _find_counted_dim(node: ast.Subscript) -> ast.expr | None:
+def find_counted_dim(node: ast.Subscript) -> ast.expr | None:
     """Return the `0` of `table[: x.size(0)]` or of `table[: x.shape[0], :]`."""
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     upper = items[0].upper if isinstance(items[0], ast.Slice) else None

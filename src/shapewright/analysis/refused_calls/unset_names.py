@@ -1,5 +1,6 @@
 """Names that nothing sets: one that a loop adds to, `total += loss.item()`, one that a
-function reads above the line that sets it, and an optimizer under another name.
+function reads above the line that sets it, one that a chain of branches tests and sets
+itself, and an optimizer under another name.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     loop = text.around(statement, ast.For, ast.While)
     if name in OPTIMIZERS:
         return _explain_optimizer(text, node, name)
+    if isinstance(statement, ast.If):
+        of_chain = _find_name_of_chain(text, statement, name)
+        if of_chain is not None:
+            return of_chain
     start = _find_start(statement, name)
     if not start or loop is None:
         return _find_late_name(program, finding, text, node, name)
@@ -56,6 +61,70 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     edit = Edit(Span(text.file, line, 1, line, 1), f"{indent}{name} = {start}\n")
     shown = f"`{name} = {start}` before the loop"
     return Explanation(message, (), (Fix("fits", shown, (edit,)),))
+
+
+def _find_name_of_chain(
+    text: SourceText, branch: ast.If, name: str
+) -> Explanation | None:
+    """Return that a branch tests the name which the branches of its chain set, where
+    those above it compare another one: `elif weights == "none":` for `mode`.
+    """
+    chain = [branch]
+    while isinstance(above := text.parent(chain[0]), ast.If):
+        if above.orelse != [chain[0]]:
+            break
+        chain.insert(0, above)
+    at = chain.index(branch)
+    while len(below := chain[-1].orelse) == 1 and isinstance(below[0], ast.If):
+        chain.append(below[0])
+    stores = [
+        part
+        for other in chain[:at]
+        for statement in other.body
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name) and part.id == name
+        if isinstance(part.ctx, ast.Store)
+    ]
+    compared = [part for other in chain[:at] for part in _list_compared(other.test)]
+    meant = {text.written(part) for part in compared}
+    reads = [
+        part
+        for other in chain[at:]
+        for part in _list_compared(other.test)
+        if isinstance(part, ast.Name) and part.id == name
+    ]
+    if not stores or len(meant) != 1 or name in meant or not reads:
+        return None
+    other_name = meant.pop()
+    message = (
+        f"`{name}` has no value where this branch tests it: the branches of the chain"
+        f" set it, and the one above compares `{other_name}`"
+    )
+    related = (
+        Related(text.span(compared[0]), f"`{other_name}` is compared here"),
+        Related(text.span(stores[0]), f"`{name}` is set here"),
+    )
+    edits = tuple(Edit(text.span(part), other_name) for part in reads)
+    fix = Fix("fits", f"`{other_name}` for `{name}`", edits)
+    return Explanation(message, related, (fix,))
+
+
+def _list_compared(test: ast.expr) -> list[ast.expr]:
+    """Return what a test compares with a constant, or with several of them."""
+    return [
+        part.left
+        for part in ast.walk(test)
+        if isinstance(part, ast.Compare)
+        if isinstance(part.left, ast.Name | ast.Attribute | ast.Subscript)
+        if all(_is_constant(other) for other in part.comparators)
+        if not any(isinstance(kind, ast.Is | ast.IsNot) for kind in part.ops)
+    ]
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Return whether an expression is a constant, or a list of constants."""
+    parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    return all(isinstance(part, ast.Constant) for part in parts)
 
 
 def _explain_optimizer(

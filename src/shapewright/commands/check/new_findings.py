@@ -58,12 +58,14 @@ from shapewright.analysis.fixes.shortcuts import describe_identity
 from shapewright.analysis.fixes.signed_labels import describe_signed_labels
 from shapewright.analysis.fixes.single_scores import describe_single_score
 from shapewright.analysis.fixes.token_edits import describe_special_tokens
+from shapewright.analysis.fixes.turned_sequences import describe_turned_sequence
 from shapewright.analysis.fixes.view_labels import describe_labels_of_views
 from shapewright.analysis.fixes.viewed_images import describe_viewed_size
 from shapewright.analysis.fixes.vocabulary_sizes import (
     describe_counted_vocabulary,
     describe_first_number,
 )
+from shapewright.analysis.fixes.written_vocabularies import describe_old_file
 from shapewright.analysis.independent_failures import explain_failures
 from shapewright.analysis.late_layers import find_late_layer, suggest_flags
 from shapewright.analysis.missing_devices import find_written_device
@@ -426,6 +428,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_flat_map,
     describe_picture_channels,
     describe_layout,
+    describe_turned_sequence,
     describe_single_score,
     describe_ignored_labels,
     describe_labels_of_views,
@@ -441,6 +444,7 @@ PLACES: tuple[Callable[[Program, Failure], Related | None], ...] = (
     describe_first_sample,
     describe_table_of_one,
     describe_special_tokens,
+    describe_old_file,
     describe_counted_vocabulary,
     describe_first_number,
     describe_last_batch,

@@ -310,6 +310,7 @@ CALLED_WRONGLY = re.compile(r"\w+\(\) (takes|got|missing) .*argument")
 OF_SHAPES = re.compile(
     r"^Cannot handle this data type: \(1, 1, \d+\)"
     r"|^All arrays must be of the same length|^Length of values \(\d+\) does not match"
+    r"|^invalid index to scalar variable"
     r"|inconsistent numbers of samples|must have same first dimension"
     r"|^multi_class must be in|^Invalid shape \([\d, ]+\) for image data"
 )
