@@ -712,6 +712,9 @@ LOADED_WEIGHTS_LOST = _hazard("loaded-weights-lost",
 TEMPERATURE_CANCELS = _hazard("temperature-cancels",
     "probabilities divided by a temperature and normalized again: it cancels",
     "`softmax(logits / temperature, dim=-1)`", of_shapes=False)
+SCORE_SCALE = _hazard("score-scale",
+    "scores of attention scaled by the width of all heads, or multiplied by the root",
+    "`q @ k.transpose(-2, -1) * q.size(-1) ** -0.5`", of_shapes=False)
 EQUAL_STEPS = _hazard("equal-steps",
     "a decoder whose input is the same at every position",
     "the targets, moved by one step: `model(x, y[:, :-1])` and `y[:, 1:]`",

@@ -143,6 +143,7 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
 )
 from shapewright.analysis.fixes.warnings.temperature_edits import (
     suggest_divided_scores,
+    suggest_root_of_features,
 )
 from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_classes,
@@ -243,6 +244,7 @@ from shapewright.findings.codes import (
     ROOT_OF_ZERO,
     SAME_TENSOR_KEPT,
     SCALED_LABELS,
+    SCORE_SCALE,
     SELF_AS_CANDIDATE,
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
@@ -418,6 +420,7 @@ WAYS: dict[str, Suggest] = {
     LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
     TEMPERATURE_CANCELS: suggest_divided_scores,
+    SCORE_SCALE: suggest_root_of_features,
     EQUAL_UNITS: suggest_random_weights,
     EQUAL_STEPS: suggest_previous_steps,
 }
