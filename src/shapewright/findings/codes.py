@@ -472,7 +472,7 @@ PADDED_LAST_STEP = _hazard("padded-last-step",
     "the last step of padded sequences, which is padding for the shorter ones",
     "`x[torch.arange(len(x)), lengths - 1]`", of_shapes=False)
 PADDED_MEAN = _hazard("padded-mean",
-    "a mean over all steps of padded sequences; only attention leaves padding out",
+    "a mean over all steps of padded sequences, or by the count of what is left out",
     "`(x * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)`", of_shapes=False)
 LAST_STEP = _hazard("last-step",
     "the last step of a bidirectional layer, where the backward direction began",

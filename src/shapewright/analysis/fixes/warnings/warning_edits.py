@@ -97,6 +97,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_unreduced_loss,
 )
 from shapewright.analysis.fixes.warnings.margin_edits import suggest_other_margins
+from shapewright.analysis.fixes.warnings.mask_edits import suggest_counted_elements
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
 from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
@@ -369,7 +370,7 @@ WAYS: dict[str, Suggest] = {
     REVERSED_POLICY: suggest_negative,
     UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: combine(suggest_transpose, suggest_channels_last),
-    PADDED_MEAN: suggest_masked_mean,
+    PADDED_MEAN: combine(suggest_counted_elements, suggest_masked_mean),
     REPEATED_INDEX: suggest_added_entries,
     WRONG_AXIS: combine(suggest_kept_dim, suggest_turned_norm, suggest_other_dim),
     BATCH_AXIS: suggest_other_axis,
