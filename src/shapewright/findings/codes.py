@@ -795,7 +795,7 @@ LATE_BINDING = _mistake("late-binding",
     "a function that a loop keeps and that reads the loop's variable: of the last turn",
     "`lambda x, name=name: ...`")
 MISPLACED_ARGUMENT = _mistake("misplaced-argument",
-    "a weight decay given as `dampening`, a result stored under another's name",
+    "a weight decay given as `dampening`, the sampler of another data set",
     "`weight_decay=decay`, `nn.Dropout(1 - keep_prob)`")
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled, or of another than the action",

@@ -72,6 +72,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_reset,
 )
 from shapewright.analysis.fixes.warnings.sampler_edits import (
+    suggest_sampled_data,
     suggest_set_epoch,
     suggest_share_of_worker,
 )
@@ -296,7 +297,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     RETURN_IN_LOOP: suggest_return_behind_loop,
     LOSS_OVERWRITTEN: combine(suggest_passes_inside_loop, suggest_added_loss),
     LATE_BINDING: suggest_bound_names,
-    MISPLACED_ARGUMENT: suggest_named_argument,
+    MISPLACED_ARGUMENT: combine(suggest_sampled_data, suggest_named_argument),
     FILTERED_INDEX: suggest_filtered_rows,
     ORDER_AS_RANK: suggest_ranks,
     CHANGED_DRAW: suggest_unchanged_draw,
