@@ -87,7 +87,10 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_steps_of_loader,
     suggest_true_division,
 )
-from shapewright.analysis.fixes.warnings.setting_edits import suggest_unread_option
+from shapewright.analysis.fixes.warnings.setting_edits import (
+    suggest_frozen_parameters,
+    suggest_unread_option,
+)
 from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_buffers,
     suggest_copied_state,
@@ -287,7 +290,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: combine(
-        suggest_unread_option, suggest_flag, suggest_other_flags
+        suggest_frozen_parameters,
+        suggest_unread_option,
+        suggest_flag,
+        suggest_other_flags,
     ),
     METRIC_ARGUMENTS: suggest_labels_first,
     ITEM_WRITTEN: suggest_new_item,
