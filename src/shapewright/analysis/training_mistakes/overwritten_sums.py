@@ -132,7 +132,7 @@ def _is_list_of_loop(loop: StoryLoop, start: ast.Assign, name: str) -> bool:
         for statement in ast.walk(loop.node)
         if isinstance(statement, ast.stmt) and _is_filling(statement, name)
         if statement.lineno > start.lineno
-        if loop.text.around(statement, *LOOPS) is loop.node
+        if loop.text.around(statement, *LOOPS, *FUNCTIONS) is loop.node
     ]
     if len(fillings) != 1 or len(nodes) != 2 or "last" in name.lower():
         return False

@@ -128,7 +128,7 @@ def _build_match(
 
 
 def _list_words(text: SourceText, test: ast.Compare, whole: ast.expr) -> list[str]:
-    """Return the words of `"word" in name`, or of `any(word in name for word in words)`."""
+    """Return the words of `"word" in name`, of `any(w in name for w in words)`."""
     word = test.left
     for part in ast.walk(whole):
         for clause in getattr(part, "generators", ()):
