@@ -634,7 +634,7 @@ SEPARATE_PERMUTATIONS = _hazard("separate-permutations",
     "inputs and targets that are shuffled by two different permutations",
     "one `torch.randperm` for both", of_shapes=False)
 DECAY_SWAPPED = _hazard("decay-swapped",
-    "an average of weights whose decay multiplies the new weights",
+    "an average of weights, or a running mean, that keeps next to nothing of itself",
     "`average.mul_(decay).add_(weight, alpha=1 - decay)`", of_shapes=False)
 CENTRED_AXIS = _hazard("centred-axis",
     "a covariance of features that takes the mean over the features of each sample",

@@ -22,7 +22,6 @@ from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import centred_boxes as centred_boxes
 from shapewright.analysis.hazards import class_labels as class_labels
 from shapewright.analysis.hazards import clipped_objectives as clipped_objectives
-from shapewright.analysis.hazards import counted_masks as counted_masks
 from shapewright.analysis.hazards import covariances as covariances
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import custom_gradients as custom_gradients

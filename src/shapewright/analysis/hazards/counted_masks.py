@@ -17,7 +17,7 @@ from shapewright.analysis.hazards.loss_terms import (
     is_negated,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.findings.codes import PADDED_MEAN, looks_for
+from shapewright.findings.codes import PADDED_MEAN
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
@@ -47,7 +47,6 @@ class _Elements:
         return _Elements(self.mask, not self.is_true)
 
 
-@looks_for(PADDED_MEAN)
 def find_counts_of_the_rest(scene: HazardContext) -> Iterator[Finding]:
     """Find `loss.masked_fill(mask, 0).sum() / mask.sum()`."""
     kept: dict[tuple[int, object], set[bool]] | None = None

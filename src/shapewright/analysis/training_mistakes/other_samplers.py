@@ -121,7 +121,7 @@ def _is_apart(text: SourceText, data: ast.expr, sampled: ast.expr) -> bool:
     values = [list(_iter_values(text, node)) for node in (data, sampled)]
     for node, others in ((data, values[1]), (sampled, values[0])):
         name = get_last_name(node)
-        if name and any(_names(value, name) for _, value in others):
+        if name and any(_has_name(value, name) for _, value in others):
             return False
     rows = [
         {_write_rows(value) for target, value in part if get_last_name(target)} - {""}
@@ -143,7 +143,7 @@ def _iter_values(
             yield target, value
 
 
-def _names(value: ast.expr, name: str) -> bool:
+def _has_name(value: ast.expr, name: str) -> bool:
     """Return whether an expression reads a name, of an object as well."""
     return name in collect_names(value) or any(
         isinstance(part, ast.Attribute) and part.attr == name

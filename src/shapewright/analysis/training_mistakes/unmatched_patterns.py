@@ -109,10 +109,10 @@ def _iter_patterns(
                     yield word, _build_match(MATCHING[called], word)
         elif isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In):
             for word in _list_words(text, part, test):
-                yield word, _build_match(_contains, word)
+                yield word, _build_match(_is_within, word)
 
 
-def _contains(word: str, name: str) -> bool:
+def _is_within(word: str, name: str) -> bool:
     return word in name
 
 

@@ -29,13 +29,13 @@ def suggest_counted_elements(
         counted = owner if is_method else next(iter(place[1].args), None)
     fixes = []
     if kept is not None and isinstance(node, ast.expr):
-        new = _invert(text, kept, is_tight=False)
+        new = _write_inverted(text, kept, is_tight=False)
         shown = text.written(node).replace(text.written(kept), new, 1)
         edit = Edit(text.span(kept), new)
         fixes.append(Fix("fits", f"`{join_lines(shown)}`", (edit,)))
     if place is not None and counted is not None:
         is_tight = isinstance(counted, TIGHT) and counted is get_receiver(place[1])
-        new = _invert(place[0], counted, is_tight=is_tight)
+        new = _write_inverted(place[0], counted, is_tight=is_tight)
         shown = place[0].written(place[1]).replace(place[0].written(counted), new, 1)
         edit = Edit(place[0].span(counted), new)
         fixes.append(Fix("fits", f"`{join_lines(shown)}`", (edit,)))
@@ -53,13 +53,13 @@ def _find_mask(node: ast.AST) -> ast.expr | None:
     return words.get("mask", node.args[at] if len(node.args) > at else None)
 
 
-def _invert(text: SourceText, mask: ast.expr, *, is_tight: bool) -> str:
+def _write_inverted(text: SourceText, mask: ast.expr, *, is_tight: bool) -> str:
     """Return the other elements of a mask in words: `~mask`, or `mask` for `~mask`."""
     owner = get_receiver(mask) if isinstance(mask, ast.Call) else None
     if isinstance(mask, ast.Call) and owner is not None and not mask.args:
         name = get_called_name(mask)
         if name in ("float", "long", "int", "double"):
-            return f"{_invert(text, owner, is_tight=True)}.{name}()"
+            return f"{_write_inverted(text, owner, is_tight=True)}.{name}()"
     if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
         return text.written(mask.operand)
     if isinstance(mask, ast.Compare) and isinstance(mask.ops[0], ast.Eq | ast.NotEq):

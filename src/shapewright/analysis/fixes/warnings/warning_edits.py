@@ -51,6 +51,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exclusive_product,
     suggest_hardest,
     suggest_own_derivatives,
+    suggest_share_of_difference,
     suggest_straight_through,
     suggest_turned_lengths,
 )
@@ -407,7 +408,7 @@ WAYS: dict[str, Suggest] = {
         suggest_zero_row, suggest_later_load, suggest_trained_only
     ),
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
-    DECAY_SWAPPED: suggest_swapped_factors,
+    DECAY_SWAPPED: combine(suggest_share_of_difference, suggest_swapped_factors),
     CENTRED_AXIS: suggest_mean_of_features,
     UNREACHABLE_TARGETS: combine(suggest_signed_target, suggest_without_activation),
     INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
