@@ -143,6 +143,68 @@ def test_a_count_of_each_batch_is_quiet(name: str, tmp_path: Path) -> None:
     assert not _rehearse(tmp_path, start or "pass", inside, behind)
 
 
+LISTS = {
+    "a list": (
+        "rows = []; rows.append(loss.item())",
+        "print(sum(rows) / len(rows))",
+        "`rows = []` before the loop",
+    ),
+    "of the same name behind": (
+        "rows = list(); rows.extend((out.argmax(1) == y).tolist())",
+        "rows = torch.tensor(rows); print(rows.shape)",
+        "`rows = list()` before the loop",
+    ),
+    "two lists": (
+        "hits, rows = [], []; hits += (out.argmax(1) == y).tolist(); rows.append(y)",
+        "print(len(hits), torch.cat(rows))",
+        "`hits, rows = [], []` before the loop",
+    ),
+    "a list and a count": (
+        "hits, count = [], 0; hits.append(out.argmax(1)); count += len(y)",
+        "print(torch.cat(hits), count)",
+        "`hits, count = [], 0` before the loop",
+    ),
+}
+KEPT_LISTS = {
+    "before the loop": ("rows.append(loss.item())", "print(sum(rows))"),
+    "read in each batch": (
+        "rows = []; rows.append(loss.item()); print(rows)", "print(rows)"
+    ),
+    "kept in another": ("part = []; part.append(y); rows.append(part)", "print(part)"),
+    "a picture of the last batch": (
+        "shown = []; shown.append(x[0]); shown.append(out[0])",
+        "print(torch.cat(shown))",
+    ),
+    "steps of a batch": (
+        "steps = []\n            for t in range(3):\n"
+        "                steps.append(out * t)",
+        "print(torch.stack(steps))",
+    ),
+    "a search": (
+        "shown = []; shown.append(x[0])\n            if loss > 0:\n"
+        "                break",
+        "print(shown)",
+    ),
+    "named so": ("last_rows = []; last_rows.append(y)", "print(last_rows)"),
+    "not read behind": ("shown = []; shown.append(x[0])", "print(loss)"),
+    "set again behind": ("rows = []; rows.append(y)", "rows = [1]; print(rows)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_that_each_batch_makes_anew(name: str, tmp_path: Path) -> None:
+    inside, behind, fix = LISTS[name]
+    inside = inside.replace("; ", "\n            ")
+    assert _rehearse(tmp_path, "pass", inside, behind) == [("loss-overwritten", [fix])]
+
+
+@pytest.mark.parametrize("name", KEPT_LISTS)
+def test_a_list_of_each_batch_is_quiet(name: str, tmp_path: Path) -> None:
+    inside, behind = KEPT_LISTS[name]
+    inside = inside.replace("; ", "\n            ")
+    assert not _rehearse(tmp_path, "rows = []", inside, behind)
+
+
 LOSSES = """\
 import torch
 from torch import nn

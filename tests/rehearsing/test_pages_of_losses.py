@@ -210,6 +210,11 @@ AROUND = {
         "logits = model(x).detach()\n",
         "loss = model(x).mean()\n",
     ),
+    "score-scale": (
+        "model = nn.Linear(6, 5)\n" + MODEL,
+        "",
+        "loss = model(x).mean()\n",
+    ),
     "log-of-zero": ("model = nn.Linear(3, 1)\n" + MODEL, "", ""),
     "limit-after-log": (
         "model = nn.Linear(6, 4)\n" + MODEL,

@@ -472,7 +472,7 @@ PADDED_LAST_STEP = _hazard("padded-last-step",
     "the last step of padded sequences, which is padding for the shorter ones",
     "`x[torch.arange(len(x)), lengths - 1]`", of_shapes=False)
 PADDED_MEAN = _hazard("padded-mean",
-    "a mean over all steps of padded sequences; only attention leaves padding out",
+    "a mean over all steps of padded sequences, or by the count of what is left out",
     "`(x * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)`", of_shapes=False)
 LAST_STEP = _hazard("last-step",
     "the last step of a bidirectional layer, where the backward direction began",
@@ -634,7 +634,7 @@ SEPARATE_PERMUTATIONS = _hazard("separate-permutations",
     "inputs and targets that are shuffled by two different permutations",
     "one `torch.randperm` for both", of_shapes=False)
 DECAY_SWAPPED = _hazard("decay-swapped",
-    "an average of weights whose decay multiplies the new weights",
+    "an average of weights, or a running mean, that keeps next to nothing of itself",
     "`average.mul_(decay).add_(weight, alpha=1 - decay)`", of_shapes=False)
 CENTRED_AXIS = _hazard("centred-axis",
     "a covariance of features that takes the mean over the features of each sample",
@@ -712,6 +712,9 @@ LOADED_WEIGHTS_LOST = _hazard("loaded-weights-lost",
 TEMPERATURE_CANCELS = _hazard("temperature-cancels",
     "probabilities divided by a temperature and normalized again: it cancels",
     "`softmax(logits / temperature, dim=-1)`", of_shapes=False)
+SCORE_SCALE = _hazard("score-scale",
+    "scores of attention scaled by the width of all heads, or multiplied by the root",
+    "`q @ k.transpose(-2, -1) * q.size(-1) ** -0.5`", of_shapes=False)
 EQUAL_STEPS = _hazard("equal-steps",
     "a decoder whose input is the same at every position",
     "the targets, moved by one step: `model(x, y[:, :-1])` and `y[:, 1:]`",
@@ -792,7 +795,7 @@ LATE_BINDING = _mistake("late-binding",
     "a function that a loop keeps and that reads the loop's variable: of the last turn",
     "`lambda x, name=name: ...`")
 MISPLACED_ARGUMENT = _mistake("misplaced-argument",
-    "a weight decay given as `dampening`, a result stored under another's name",
+    "a weight decay given as `dampening`, the sampler of another data set",
     "`weight_decay=decay`, `nn.Dropout(1 - keep_prob)`")
 CHANGED_DRAW = _mistake("changed-draw",
     "`log_prob` of a draw that was squashed or scaled, or of another than the action",

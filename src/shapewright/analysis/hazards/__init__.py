@@ -74,6 +74,7 @@ from shapewright.analysis.hazards import result_gradients as result_gradients
 from shapewright.analysis.hazards import reused_tensors as reused_tensors
 from shapewright.analysis.hazards import risk_sets as risk_sets
 from shapewright.analysis.hazards import row_indices as row_indices
+from shapewright.analysis.hazards import score_scales as score_scales
 from shapewright.analysis.hazards import self_similarities as self_similarities
 from shapewright.analysis.hazards import (
     separate_permutations as separate_permutations,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.forgetful_means import find_forgetful_means
 from shapewright.analysis.hazards.loss_terms import DIFFERENCES, PRODUCTS, SUMS
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import DECAY_SWAPPED, looks_for
@@ -35,7 +36,10 @@ class _Update:
 
 @looks_for(DECAY_SWAPPED)
 def find_swapped_decays(scene: HazardContext) -> Iterator[Finding]:
-    """Find running averages of trained weights that keep next to nothing."""
+    """Find running averages of trained weights, and running means of batches, that keep
+    next to nothing.
+    """
+    yield from find_forgetful_means(scene)
     trained = {
         fact.storage
         for op in scene.program.trace.ops

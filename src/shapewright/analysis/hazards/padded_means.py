@@ -16,6 +16,7 @@ from shapewright.analysis.hazards.causal_masks import (
     find_hiding_term,
 )
 from shapewright.analysis.hazards.context import ARITHMETIC, HazardContext
+from shapewright.analysis.hazards.counted_masks import find_counts_of_the_rest
 from shapewright.analysis.hazards.loss_terms import (
     MOST_OPERANDS,
     PRODUCTS,
@@ -56,6 +57,7 @@ NEAREST = 6
 def find_padded_means(scene: HazardContext) -> Iterator[Finding]:
     """Find `states.mean(dim=1)` where attention is given a mask of padding."""
     yield from _find_means_of_zeroed(scene)
+    yield from find_counts_of_the_rest(scene)
     seen: set[object] = set()
     for call in scene.calls:
         if call.op.span in seen or call.op.span is None or not call.op.inputs:

@@ -19,6 +19,7 @@ from shapewright.analysis.training_mistakes.exchanged_labels import (
     find_exchanged_labels,
 )
 from shapewright.analysis.training_mistakes.exchanged_names import find_exchanged_names
+from shapewright.analysis.training_mistakes.other_samplers import find_other_samplers
 from shapewright.findings.codes import MISPLACED_ARGUMENT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
@@ -66,6 +67,7 @@ def find_misplaced_arguments(scene: RehearsalContext) -> Iterator[Finding]:
     for text in texts:
         yield from find_exchanged_labels(text)
         yield from find_exchanged_names(text)
+        yield from find_other_samplers(text)
         for call in text.nodes:
             if not isinstance(call, ast.Call) or get_called_name(call) in own:
                 continue

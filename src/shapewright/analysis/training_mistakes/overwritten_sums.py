@@ -1,5 +1,6 @@
 """Find numbers that each batch assigns anew, or sets to zero, and that are read behind
-the loop as if they had been added up: `running_loss = loss.item()`.
+the loop as if they had been added up: `running_loss = loss.item()`; lists that each
+batch makes anew.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from shapewright.analysis.training_mistakes.context import (
     StoryLoop,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.kept_lists import GROWING
 from shapewright.analysis.training_mistakes.loss_averages import find_mean
 from shapewright.analysis.training_mistakes.sample_counts import is_sample_count
 from shapewright.findings.codes import LOSS_OVERWRITTEN
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
+    LOOPS,
     collect_names,
     get_called_name,
     get_iterated,
@@ -61,27 +64,104 @@ def find_overwritten_sums(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def find_sums_set_to_zero(scene: RehearsalContext) -> Iterator[Finding]:
-    """Find sums that each batch sets to zero, read behind the loop only."""
+    """Find sums that each batch sets to zero, and lists that each batch makes anew,
+    which are read behind the loop only.
+    """
     for loop in iter_batch_loops(scene):
         resets = [
-            (statement, name)
+            (statement, name, is_list)
             for statement in _iter_plain(loop.node.body, several=True)
             for name in sorted(collect_names(statement, ast.Store))
-            if _is_set_to_zero(statement, name)
-            if _is_sum_of_loop(loop, statement, name)
+            for is_list in (False, True)
+            if _is_begun(loop, statement, name, is_list=is_list)
         ]
-        if not resets:
+        if not resets or _can_leave(loop):
             continue
-        names = " and ".join(f"`{name}`" for _, name in resets)
+        names = " and ".join(f"`{name}`" for _, name, _ in resets)
         use = _find_use_behind(loop, resets[0][1])
+        are_lists = {is_list for _, _, is_list in resets}
+        what = f"sets {names} to 0 again" if are_lists == {False} else ""
+        what = what or f"makes {names} anew"
+        verb = "holds" if True in are_lists else "counts"
+        subject = f"it {verb}" if len(resets) == 1 else f"they {verb[:-1]}"
         yield build_finding(
             LOSS_OVERWRITTEN,
-            f"each batch sets {names} to 0 again: behind the loop"
-            f" {'it counts' if len(resets) == 1 else 'they count'} the last batch only",
+            f"each batch {what}: behind the loop {subject} the last batch only",
             loop.text.span(resets[0][0]),
             (loop.text.span(use) if use is not None else None, "it is read here"),
-            *((loop.text.span(other), "and here") for other, _ in resets[1:]),
+            *((loop.text.span(other), "and here") for other, _, _ in resets[1:]),
         )
+
+
+def _is_begun(
+    loop: StoryLoop, statement: ast.Assign, name: str, *, is_list: bool
+) -> bool:
+    """Return whether a statement of a loop sets a sum to zero, or makes a list, that
+    the loop fills and that is read behind it.
+    """
+    if is_list:
+        is_start = _is_empty_list(_get_value(statement, name))
+        return is_start and _is_list_of_loop(loop, statement, name)
+    return _is_set_to_zero(statement, name) and _is_sum_of_loop(loop, statement, name)
+
+
+def _can_leave(loop: StoryLoop) -> bool:
+    """Return whether a loop may end before its last batch, as a search does."""
+    return any(
+        isinstance(node, ast.Break) and loop.text.around(node, *LOOPS) is loop.node
+        for node in ast.walk(loop.node)
+    )
+
+
+def _is_empty_list(value: ast.expr | None) -> bool:
+    """Return whether an expression is `[]` or `list()`."""
+    if isinstance(value, ast.Call):
+        return get_called_name(value) == "list" and not value.args
+    return isinstance(value, ast.List) and not value.elts
+
+
+def _is_list_of_loop(loop: StoryLoop, start: ast.Assign, name: str) -> bool:
+    """Return whether a loop does nothing with the list that it makes but fill it once
+    in a turn, and the list is read behind the loop.
+
+    Several items of a turn may be a picture of the last batch.
+    """
+    nodes = _list_uses(loop.node, name)
+    fillings = [
+        statement
+        for statement in ast.walk(loop.node)
+        if isinstance(statement, ast.stmt) and _is_filling(statement, name)
+        if statement.lineno > start.lineno
+        if loop.text.around(statement, *LOOPS, *FUNCTIONS) is loop.node
+    ]
+    if len(fillings) != 1 or len(nodes) != 2 or "last" in name.lower():
+        return False
+    return _find_use_behind(loop, name) is not None and not _is_read_elsewhere(
+        loop, name
+    )
+
+
+def _is_filling(statement: ast.stmt, name: str) -> bool:
+    """Return whether a statement puts items into a list."""
+    if isinstance(statement, ast.AugAssign):
+        return get_addition(statement)[0] == name
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or get_called_name(call) not in GROWING:
+        return False
+    owner = get_receiver(call)
+    return isinstance(owner, ast.Name) and owner.id == name
+
+
+def _is_read_elsewhere(loop: StoryLoop, name: str) -> bool:
+    """Return whether a function reads the list of a loop that stands in no function:
+    the loop may call it.
+    """
+    tree = loop.text.tree
+    if tree is None or loop.text.around(loop.node, *FUNCTIONS) is not None:
+        return False
+    return any(
+        loop.text.around(use, *FUNCTIONS) is not None for use in _list_uses(tree, name)
+    )
 
 
 def find_sums_as_losses(scene: RehearsalContext) -> Iterator[Finding]:
@@ -209,10 +289,21 @@ def _find_use_behind(loop: StoryLoop, name: str) -> ast.Name | None:
         for node in (ast.walk(function) if function is not None else loop.text.nodes)
         if isinstance(node, ast.Name) and node.id == name and node.lineno > last
     ]
-    first = min(uses, key=lambda node: (node.lineno, node.col_offset), default=None)
+    uses.sort(key=lambda node: (node.lineno, node.col_offset))
+    first = next(iter(uses), None)
+    if first is not None and isinstance(first.ctx, ast.Store):
+        # `rows = np.array(rows)` reads the name before it sets it.
+        own = _list_reads(loop.text.statement_of(first), name)
+        first = next(iter(own), first)
     if first is None or not isinstance(first.ctx, ast.Load):
         return None
     return first
+
+
+def _list_reads(statement: ast.stmt, name: str) -> list[ast.Name]:
+    """Return the places at which an assignment of a name reads it."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return _list_uses(value, name) if value is not None else []
 
 
 def _iter_plain(body: list[ast.stmt], *, several: bool = False) -> Iterator[ast.Assign]:
@@ -284,18 +375,22 @@ def _is_zero_before(text: SourceText, loop: ast.For, name: str) -> bool:
 
 def _is_set_to_zero(node: ast.Assign, name: str) -> bool:
     """Return whether an assignment, of several names as well, sets a name to zero."""
+    value = _get_value(node, name)
+    return isinstance(value, ast.Constant) and value.value == 0
+
+
+def _get_value(node: ast.Assign, name: str) -> ast.expr | None:
+    """Return what an assignment, of several names as well, gives to a name."""
     for target in node.targets:
-        value: ast.expr | None = node.value
         if isinstance(target, ast.Tuple):
             names = [ast.unparse(part) for part in target.elts]
             values = getattr(node.value, "elts", [])
-            is_paired = name in names and len(values) == len(names)
-            value = values[names.index(name)] if is_paired else None
-        elif ast.unparse(target) != name:
-            continue
-        if isinstance(value, ast.Constant) and value.value == 0:
-            return True
-    return False
+            if name in names and len(values) == len(names):
+                value: ast.expr = values[names.index(name)]
+                return value
+        elif ast.unparse(target) == name:
+            return node.value
+    return None
 
 
 def _is_batch_count(loop: ast.For, divisor: ast.expr) -> bool:

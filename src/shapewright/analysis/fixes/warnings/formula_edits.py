@@ -16,6 +16,7 @@ from shapewright.analysis.hazards.custom_gradients import (
     list_returned,
 )
 from shapewright.analysis.hazards.exchanged_roles import get_estimator
+from shapewright.analysis.hazards.forgetful_means import get_forgetful_terms
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.training_mistakes.argument_names import (
@@ -77,6 +78,17 @@ def _list_operands(call: ast.Call) -> list[ast.expr]:
 def _is_simple(node: ast.expr) -> bool:
     """Return whether an expression needs no brackets behind a minus sign."""
     return isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+
+
+def suggest_share_of_difference(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `mean + delta * count / total` for a running mean."""
+    terms = get_forgetful_terms(text, node)
+    if terms is not None and isinstance(node, ast.expr):
+        mean, (delta, _), share = terms
+        new = f"{text.written(mean)} + {text.written(delta)} * {text.written(share)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
 def suggest_assigned_weight(

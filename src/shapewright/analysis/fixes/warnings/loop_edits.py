@@ -122,11 +122,11 @@ def suggest_added_loss(
     loop = text.around(node, ast.For)
     if loop is None or not isinstance(node, ast.Assign):
         return
-    if "to 0 again" in finding.message:
-        yield from _suggest_zero_before(program, finding, text, loop)
-        return
-    if "is the sum and the loss of a batch" in finding.message:
-        yield from _suggest_own_name(finding, text, node)
+    if "behind the loop" in finding.message and "last batch only" in finding.message:
+        if "is the sum and the loss of a batch" in finding.message:
+            yield from _suggest_own_name(finding, text, node)
+            return
+        yield from _suggest_start_before(program, finding, text, loop)
         return
     name, value = text.written(node.targets[0]), text.written(node.value)
     if "the mean of the last batch" in finding.message:
@@ -208,10 +208,12 @@ def _suggest_own_name(
         yield Fix("fits", shown, (*edits, added))
 
 
-def _suggest_zero_before(
+def _suggest_start_before(
     program: Program, finding: Finding, text: SourceText, loop: ast.For
 ) -> Iterator[Fix]:
-    """Suggest to set sums to zero before the loop that adds them up."""
+    """Suggest to set sums to zero, and to make lists, before the loop that fills
+    them.
+    """
     places = [finding.span, *(place.span for place in finding.related)]
     nodes = [program.node(place) for place in places]
     resets = [

@@ -1,5 +1,5 @@
-"""Edits for samplers that are not told the epoch, and streams that do not ask for their
-worker.
+"""Edits for samplers that are not told the epoch, or were made of another data set, and
+streams that do not ask for their worker.
 """
 
 from __future__ import annotations
@@ -9,6 +9,12 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.statements import write_before
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.training_mistakes.other_samplers import (
+    SampledLoader,
+    find_sampled,
+    iter_mismatched,
+    read_part,
+)
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
@@ -16,6 +22,7 @@ from shapewright.program.syntax_nodes import (
     collect_names,
     get_called_name,
     get_dotted_name,
+    iter_assignments,
 )
 
 
@@ -205,3 +212,41 @@ def _write_share(text: SourceText, iterated: ast.expr) -> str:
             first, last = map(text.written, iterated.args)
             return f"range({first} + start, {last}, step)"
     return f"itertools.islice({text.written(iterated)}, start, None, step)"
+
+
+def suggest_sampled_data(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest the data set of the part that the name of a loader says, for the loader
+    or for its sampler.
+    """
+    for loader in iter_mismatched(text):
+        if loader.data is not node:
+            continue
+        statement = text.statement_of(loader.call)
+        names = statement.targets if isinstance(statement, ast.Assign) else []
+        part = read_part(text, names[0]) if len(names) == 1 else ""
+        data, sampled = text.written(loader.data), text.written(loader.sampled)
+        if part == read_part(text, loader.sampled):
+            edit = Edit(text.span(loader.data), sampled)
+            yield Fix("fits", f"`DataLoader({sampled}, ...)`", (edit,))
+        elif part and loader.sampled in ast.walk(loader.sampler):
+            edit = Edit(text.span(loader.sampled), data)
+            yield Fix("fits", f"`{loader.sampler.arg}` of `{data}`", (edit,))
+        elif part:
+            yield from _suggest_own_sampler(text, loader)
+
+
+def _suggest_own_sampler(text: SourceText, loader: SampledLoader) -> Iterator[Fix]:
+    """Suggest the only other sampler, which was made of the loader's data set."""
+    data = text.written(loader.data)
+    names = [
+        text.written(target)
+        for target, value in iter_assignments(text.tree)
+        if isinstance(target, ast.Name | ast.Attribute)
+        if (sampled := find_sampled(text, value)) is not None
+        if text.written(sampled) == data and target is not loader.sampler.value
+    ]
+    if len(names) == 1:
+        edit = Edit(text.span(loader.sampler.value), names[0])
+        yield Fix("fits", f"`{loader.sampler.arg}={names[0]}`", (edit,))

@@ -1,5 +1,6 @@
 """Edits for attributes that are set too late: before `super().__init__()`, or what was
-built of them built anew; and for options that are not handed on.
+built of them built anew; for options that are not handed on, and for parameters that
+are to be frozen by their names.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from shapewright.analysis.training_mistakes.late_settings import (
     LateSetting,
     iter_late_settings,
 )
+from shapewright.analysis.training_mistakes.unmatched_patterns import find_name_test
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
@@ -143,3 +145,25 @@ def suggest_unread_option(
             owner = text.written(word.value.value)
             yield with_keyword(text, node, f"{name}={owner}.{name}")
             return
+
+
+def suggest_frozen_parameters(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest to compare the names of parameters as well, behind the loop over those of
+    modules.
+    """
+    loop = text.around(node, ast.For)
+    if loop is None or find_name_test(text, loop) is not node:
+        return
+    if not isinstance(node, ast.expr) or not isinstance(loop.target, ast.Tuple):
+        return
+    owner = text.written(loop.iter).replace("named_modules", "named_parameters")
+    head = f"for {text.written(loop.target.elts[0])}, parameter in {owner}:"
+    indent = text.lines[loop.lineno - 1][: loop.col_offset]
+    rows = [
+        head,
+        f"{indent}    if {join_lines(text.written(node))}:",
+        f"{indent}        parameter.requires_grad = False",
+    ]
+    yield Fix("fits", f"`{head}`", (write_after(text, loop, "\n".join(rows)),))

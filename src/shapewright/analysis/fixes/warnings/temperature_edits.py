@@ -1,4 +1,4 @@
-"""Edits of probabilities that are divided by a temperature."""
+"""Edits of what scores and probabilities are divided by before a softmax."""
 
 from __future__ import annotations
 
@@ -59,3 +59,47 @@ def suggest_divided_scores(
     elif isinstance(node, ast.expr):
         edits.append(Edit(text.span(node), text.written(divided)))
     yield Fix("fits", f"`{join_lines(shown)}`", tuple(edits))
+
+
+def suggest_root_of_features(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `q.size(-1) ** -0.5` for scores that another root scales."""
+    place = program.node(finding.related[0].span) if finding.related else None
+    product = place[1] if place is not None else node
+    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.MatMult):
+        queries: ast.expr | None = product.left
+    elif isinstance(product, ast.Call) and get_called_name(product) in QUERIES_FIRST:
+        queries = product.args[0] if product.args else None
+    else:
+        return
+    if not isinstance(queries, ast.Name | ast.Attribute):
+        return
+    count = f"{text.written(queries)}.size(-1)"
+    for word in node.keywords if isinstance(node, ast.Call) else ():
+        if word.arg == "scale":
+            new = f"{count} ** -0.5"
+            edit = Edit(text.span(word.value), new)
+            yield Fix("fits", f"`scale={new}`", (edit,))
+    statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    scaled, number, operator = _split_scale(node, statement)
+    if scaled is None or number is None:
+        return
+    power = "-0.5" if isinstance(operator, ast.Mult) else "0.5"
+    new = f"{count} ** {power}"
+    sign = "*" if isinstance(operator, ast.Mult) else "/"
+    yield Fix("fits", f"`{sign} {new}`", (Edit(text.span(number), new),))
+
+
+QUERIES_FIRST = frozenset({"matmul", "bmm", "scaled_dot_product_attention"})
+
+
+def _split_scale(
+    node: ast.AST, statement: ast.AST
+) -> tuple[ast.expr | None, ast.expr | None, ast.operator | None]:
+    """Return what is scaled, the number, and the operator between them."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        return node.left, node.right, node.op
+    if isinstance(statement, ast.AugAssign):
+        return statement.target, statement.value, statement.op
+    return None, None, None

@@ -72,6 +72,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_reset,
 )
 from shapewright.analysis.fixes.warnings.sampler_edits import (
+    suggest_sampled_data,
     suggest_set_epoch,
     suggest_share_of_worker,
 )
@@ -86,7 +87,10 @@ from shapewright.analysis.fixes.warnings.schedule_edits import (
     suggest_steps_of_loader,
     suggest_true_division,
 )
-from shapewright.analysis.fixes.warnings.setting_edits import suggest_unread_option
+from shapewright.analysis.fixes.warnings.setting_edits import (
+    suggest_frozen_parameters,
+    suggest_unread_option,
+)
 from shapewright.analysis.fixes.warnings.shared_objects import (
     suggest_buffers,
     suggest_copied_state,
@@ -286,7 +290,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     EVALUATED_IN_TRAINING_MODE: suggest_mode,
     EVALUATED_WITH_GRAPH: suggest_no_grad,
     FLAG_WITHOUT_EFFECT: combine(
-        suggest_unread_option, suggest_flag, suggest_other_flags
+        suggest_frozen_parameters,
+        suggest_unread_option,
+        suggest_flag,
+        suggest_other_flags,
     ),
     METRIC_ARGUMENTS: suggest_labels_first,
     ITEM_WRITTEN: suggest_new_item,
@@ -296,7 +303,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     RETURN_IN_LOOP: suggest_return_behind_loop,
     LOSS_OVERWRITTEN: combine(suggest_passes_inside_loop, suggest_added_loss),
     LATE_BINDING: suggest_bound_names,
-    MISPLACED_ARGUMENT: suggest_named_argument,
+    MISPLACED_ARGUMENT: combine(suggest_sampled_data, suggest_named_argument),
     FILTERED_INDEX: suggest_filtered_rows,
     ORDER_AS_RANK: suggest_ranks,
     CHANGED_DRAW: suggest_unchanged_draw,

@@ -51,6 +51,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exclusive_product,
     suggest_hardest,
     suggest_own_derivatives,
+    suggest_share_of_difference,
     suggest_straight_through,
     suggest_turned_lengths,
 )
@@ -97,6 +98,7 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
     suggest_unreduced_loss,
 )
 from shapewright.analysis.fixes.warnings.margin_edits import suggest_other_margins
+from shapewright.analysis.fixes.warnings.mask_edits import suggest_counted_elements
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
 from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
@@ -143,6 +145,7 @@ from shapewright.analysis.fixes.warnings.silent_edits import (
 )
 from shapewright.analysis.fixes.warnings.temperature_edits import (
     suggest_divided_scores,
+    suggest_root_of_features,
 )
 from shapewright.analysis.fixes.warnings.tensor_edits import (
     suggest_classes,
@@ -243,6 +246,7 @@ from shapewright.findings.codes import (
     ROOT_OF_ZERO,
     SAME_TENSOR_KEPT,
     SCALED_LABELS,
+    SCORE_SCALE,
     SELF_AS_CANDIDATE,
     SEPARATE_PERMUTATIONS,
     SEVERAL_LABELS,
@@ -367,7 +371,7 @@ WAYS: dict[str, Suggest] = {
     REVERSED_POLICY: suggest_negative,
     UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: combine(suggest_transpose, suggest_channels_last),
-    PADDED_MEAN: suggest_masked_mean,
+    PADDED_MEAN: combine(suggest_counted_elements, suggest_masked_mean),
     REPEATED_INDEX: suggest_added_entries,
     WRONG_AXIS: combine(suggest_kept_dim, suggest_turned_norm, suggest_other_dim),
     BATCH_AXIS: suggest_other_axis,
@@ -404,7 +408,7 @@ WAYS: dict[str, Suggest] = {
         suggest_zero_row, suggest_later_load, suggest_trained_only
     ),
     SEPARATE_PERMUTATIONS: suggest_one_permutation,
-    DECAY_SWAPPED: suggest_swapped_factors,
+    DECAY_SWAPPED: combine(suggest_share_of_difference, suggest_swapped_factors),
     CENTRED_AXIS: suggest_mean_of_features,
     UNREACHABLE_TARGETS: combine(suggest_signed_target, suggest_without_activation),
     INCLUSIVE_TRANSMITTANCE: suggest_exclusive_product,
@@ -418,6 +422,7 @@ WAYS: dict[str, Suggest] = {
     LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
     TEMPERATURE_CANCELS: suggest_divided_scores,
+    SCORE_SCALE: suggest_root_of_features,
     EQUAL_UNITS: suggest_random_weights,
     EQUAL_STEPS: suggest_previous_steps,
 }
