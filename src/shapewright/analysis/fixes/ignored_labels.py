@@ -241,5 +241,5 @@ def suggest_lower_labels(text: SourceText, labels: ast.expr, op: Op) -> Iterator
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-FLATTENING = frozenset({"reshape", "view", "flatten", "long", "squeeze"})
+FLATTENING = operators_with("regroups_dims") | {"long", "squeeze"}
 """Methods that leave the numbers of labels as they are."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shapewright.analysis.hazards.causal_masks import FILLS, INVERTING
+from shapewright.analysis.hazards.causal_masks import FILLS, INVERTING, SUMS
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import (
     AVERAGES,
@@ -24,11 +24,11 @@ from shapewright.record.ops import Fact
 
 FARTHEST = 12
 CASTS = (
-    operators_with("keeps_mask", "repeats_whole")
+    operators_with("keeps_mask", "repeats_whole", "keeps_elements")
     | REARRANGING
-    | {"bool", "float", "int", "long", "double", "to", "type_as", "clone", "detach"}
+    | {"bool", "to", "detach"}
 )
-LIMITS = frozenset({"clamp", "clamp_min", "clip", "maximum", "max", "+", "add"})
+LIMITS = operators_with("clamps", "limits_elements", "finds_extremes") | SUMS
 """Calls that keep a count from zero."""
 EQUAL = {"==": True, "eq": True, "!=": False, "ne": False}
 

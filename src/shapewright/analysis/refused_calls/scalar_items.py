@@ -9,6 +9,7 @@ import re
 
 from shapewright.analysis.program_run import Program, format_shape
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import is_installed
 from shapewright.record.ops import Op
@@ -17,7 +18,7 @@ SCALAR = re.compile(
     r"invalid index to scalar variable|invalid index of a 0-dim tensor|"
     r"'(?:numpy\.)?(?:float|int)\d*' object is not subscriptable"
 )
-DROPPING = frozenset({"squeeze", "flatten", "view", "reshape", "ravel"})
+DROPPING = operators_with("regroups_dims") | {"squeeze"}
 """Methods that may take a dim of size 1 from a batch."""
 FARTHEST = 40
 """Calls before an error that are looked at."""

@@ -9,6 +9,7 @@ from shapewright.analysis.fixes.operands import TIGHT
 from shapewright.analysis.fixes.statements import cut_lines
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.syntax_nodes import get_called_name
 
@@ -91,7 +92,7 @@ def suggest_root_of_features(
     yield Fix("fits", f"`{sign} {new}`", (Edit(text.span(number), new),))
 
 
-QUERIES_FIRST = frozenset({"matmul", "bmm", "scaled_dot_product_attention"})
+QUERIES_FIRST = operators_with("is_product") | {"scaled_dot_product_attention"}
 
 
 def _split_scale(
