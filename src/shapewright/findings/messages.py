@@ -390,6 +390,41 @@ MESSAGES = (
         "saved of a model that was built with other sizes, or of another one.",
     ),
     _Message(
+        r"invalid index of a 0-dim tensor",
+        "too-many-indices",
+        "A single number has no dims, so `[0]` takes nothing out of it: `x.item()` is "
+        "the number.",
+    ),
+    _Message(
+        r"masked_fill_? only supports boolean masks, but got (?:mask with )?dtype "
+        r"(?P<kind>[\w ]+)",
+        "dtype-mismatch",
+        "The mask is of {kind}: `mask.bool()`, or a comparison such as `tokens == 0`, "
+        "is true and false.",
+    ),
+    _Message(
+        r"random_ expects 'from' to be less than 'to', but got from=(?P<low>-?\d+) >= "
+        r"to=(?P<high>-?\d+)",
+        "torch-error",
+        "No number is at least {low} and less than {high}: the upper limit is mostly a "
+        "length less another one, such as that of a crop that is longer than its data.",
+    ),
+    _Message(
+        r"Expected parameter (?P<name>\w+) .* of distribution (?P<kind>\w+)\(.*to "
+        r"satisfy the constraint",
+        "nan-in-data",
+        "`{name}` of `{kind}` holds NaN, infinity or what is out of its range. Mostly "
+        "an earlier step made it so: a logarithm of 0, a division by 0, a learning "
+        "rate that is too large. The loss of the step before was no number either.",
+    ),
+    _Message(
+        r"cannot access local variable '(?P<name>\w+)' where it is not associated "
+        r"with a value|local variable '\w+' referenced before assignment",
+        "program-error",
+        "No statement that gives the name a value has run before this line: it stands "
+        "in a branch, or a loop, that was not entered.",
+    ),
+    _Message(
         r"in loading state_dict|Missing key|Unexpected key", "state-dict-mismatch"
     ),
     _Message(
