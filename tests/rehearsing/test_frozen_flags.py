@@ -134,6 +134,8 @@ for epoch in range(2):
          "`with torch.no_grad():` around the call"),
         ("model.train(False)", "run(test, model, Step())",
          "`with torch.no_grad():` around the call"),
+        ("model.eval(); score = run(test, model, Step())", "pass",
+         "`with torch.no_grad():` around the call"),
         ("model.eval()", "with torch.no_grad(): score = run(test, model, Step())", ""),
         ("model.eval()", "score = run(test, model, Step(optimizer))", ""),
     ],

@@ -80,7 +80,8 @@ def wrap_in_condition(text: SourceText, statement: ast.stmt, condition: str) -> 
 def _put_below(text: SourceText, head: str, first: ast.stmt, last: ast.stmt) -> Edit:
     """Return the edit that puts statements below a line, and indents them."""
     begin, end = first.lineno, get_last_line(last)
-    indent = text.lines[begin - 1][: first.col_offset]
+    line = text.lines[begin - 1]
+    indent = line[: len(line) - len(line.lstrip())]  # `a(); b()` stay together
     rows = [f"    {row}" if row.strip() else row for row in text.lines[begin - 1 : end]]
     new = "\n".join([f"{indent}{head}", *rows])
     span = Span(text.file, begin, 1, end, len(text.lines[end - 1]) + 1)

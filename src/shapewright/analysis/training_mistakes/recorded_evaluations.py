@@ -93,7 +93,7 @@ def _find_recorded_calls(
             "this evaluates with gradients recorded: the activations of each batch are"
             " held for a backward pass that never comes",
             text.span(call),
-            (where.span(loop.iter), "in this loop, after `eval()`"),
+            (where.span(loop.iter), "in this loop, which trains in another call"),
         )
 
 

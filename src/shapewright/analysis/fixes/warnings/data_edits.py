@@ -376,23 +376,20 @@ def suggest_normalize(
 def suggest_end_of_episode(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest to multiply a discounted value by `1 - done`, or by what is kept of it
-    as a mask.
-    """
+    """Suggest to multiply a discounted value by `1 - done`, or by its mask."""
     if "and nowhere else" in finding.message and isinstance(node, ast.expr):
         new = f"(1 - {text.written(node)})"
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
         return
-    flags = [program.node(place.span) for place in finding.related]
-    for flag in flags:
+    for flag in (program.node(place.span) for place in finding.related):
         if flag is None or not isinstance(node, ast.expr):
             continue
         name = flag[0].written(flag[1])
-        is_kept = is_factor(flag[0], name)
+        start, end = ("", "") if is_factor(flag[0], name) else ("(1 - ", ")")
         for written in (name, f"{name}.float()"):
-            new = f" * {written}" if is_kept else f" * (1 - {written})"
-            shown = f"`{join_lines(text.written(node))}{new}`"
-            yield Fix("fits", shown, (Edit(text.span(node).end, new),))
+            new = f" * {start}{written}{end}"
+            words = f"`{join_lines(text.written(node))}{new}`"
+            yield Fix("fits", words, (Edit(text.span(node).end, new),))
 
 
 def suggest_inverse_permutation(
