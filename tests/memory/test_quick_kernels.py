@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from shapewright.engine.quick_kernels import _KERNELS, LEFT, compute_quickly
+from shapewright.engine.quick_kernels import (
+    _KERNELS,
+    LEFT,
+    QuickKernels,
+    compute_quickly,
+)
 
 ATEN: Any = torch.ops.aten
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -122,6 +127,7 @@ def draw_call(rng: random.Random) -> tuple[Any, ...]:
     left, right = (draw_laid(rng, (*batch, *sizes)) for sizes in ((2, 3), (3, 4)))
     longer = list(shape)
     longer[dim] += 2
+    at = dim % len(shape)
     calls: list[tuple[Any, ...]] = [
         (ATEN.mul.Tensor, x, y), (ATEN.add.Tensor, y, x), (ATEN.div.Tensor, x, two),
         (ATEN.neg.default, x), (ATEN.pow.Tensor_Scalar, x, 3),
@@ -136,6 +142,7 @@ def draw_call(rng: random.Random) -> tuple[Any, ...]:
         (ATEN._safe_softmax.default, x, dim), (ATEN.tril.default, x, 1),
         (ATEN.cat.default, [x, draw_laid(rng, tuple(longer)), two], dim),
         (ATEN.slice_backward.default, x, longer, dim, 0, shape[dim], 1),
+        (ATEN.select_backward.default, x, [*shape[:at], 5, *shape[at:]], at, 3),
         (ATEN.clone.default, x),
         (ATEN.sigmoid_backward.default, x, two), (ATEN.tanh_backward.default, x, two),
         (ATEN.gelu_backward.default, x, two), (ATEN.silu_backward.default, x, two),
@@ -169,7 +176,7 @@ def test_quick_results_have_the_layout_of_real_ones(seed: int) -> None:
         assert (quick.shape, quick.dtype) == (real.shape, real.dtype), (func, args)
         assert quick.stride() == real.stride(), (func, [describe(arg) for arg in args])
         answered[str(func)] = answered.get(str(func), 0) + 1
-    assert len(answered) == 30, answered
+    assert len(answered) == 31, answered
     assert min(answered.values()) >= 3
 
 
@@ -218,3 +225,24 @@ def test_other_dtypes_and_sizes_are_left_to_torch() -> None:
     assert compute_quickly(ATEN.add.Tensor, (x, 1j), {}).dtype == torch.complex64
     real = torch.ones(2)
     assert compute_quickly(ATEN.add.Tensor, (real, 1.0), {}).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_backward_pass_with_quick_kernels_ends_as_a_real_one(
+    dtype: torch.dtype,
+) -> None:
+    """What is added up over the steps of a loop: rows, windows, columns, the last."""
+
+    def differentiate(device: str) -> list[Any]:
+        x = torch.zeros(3, 5, 4, dtype=dtype, device=device).requires_grad_()
+        y = torch.zeros(4, 3, 5, dtype=dtype, device=device).requires_grad_()
+        z = y.permute(1, 2, 0)
+        out = torch.stack([x[:, t] * z[:, t - 1].tanh() for t in range(5)], dim=1)
+        parts = [out[b, s : s + 2].mean(0) + z[b, s] for b in range(3) for s in (0, 2)]
+        loss = torch.stack(parts).sum() + out[:, -1].softmax(-1).sum()
+        loss.backward()
+        return [(t.grad.shape, t.grad.dtype, t.grad.stride()) for t in (x, y)]  # type: ignore[union-attr]
+
+    with QuickKernels():
+        quick = differentiate("meta")
+    assert quick == differentiate("cpu")

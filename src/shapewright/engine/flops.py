@@ -25,6 +25,10 @@ ELEMENTWISE = {
     for name in (*OPERATORS, "truediv", "and", "or", "xor")
     for before in ("", "i", "r")
 }
+OF_ELEMENTS = operators_with(
+    "joins_tensors", "concatenates", "reduces_dims", "normalizes_along_dim"
+)
+UNCOUNTED = ELEMENTWISE | OF_ELEMENTS | {"getitem"}
 """Calls that no formula counts; the mode that counts makes `add_` a hundred times as
 slow."""
 
@@ -73,7 +77,7 @@ def count_flops(
 ) -> tuple[Any, int | None]:
     """Run a call on data-free tensors and return its result and its FLOPs."""
     if casts is None and (
-        not engine.counts_flops or get_plain_name(func).strip("_") in ELEMENTWISE
+        not engine.counts_flops or get_plain_name(func).strip("_") in UNCOUNTED
     ):
         return func(*args, **kwargs), None
     counter = _Counter(casts)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.sizes.strides import compute_elementwise_strides, suggest_format
 
@@ -38,6 +39,19 @@ def compute_quickly(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         if output is not LEFT:
             return output
     return func(*args, **kwargs)
+
+
+class QuickKernels(TorchDispatchMode):
+    """Dispatch mode in which what runs below autograd is answered quickly.
+
+    Example: a loss over the steps of a Python loop, whose backward pass has an addition
+    and a `select_backward` for each step; torch takes 0.2 ms for the two on `meta`.
+    """
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return compute_quickly(func, args, kwargs or {})
 
 
 def _is_plain(tensor: Any) -> bool:
@@ -431,7 +445,7 @@ def _list_kernels() -> dict[Any, Kernel]:
         ("tril triu", _cut_triangle),
         ("cat", _join_tensors),
         ("where.self", _choose_elements),
-        ("slice_backward", _compute_slice_backward),
+        ("slice_backward select_backward", _compute_slice_backward),
         ("clone", _copy_tensor),
         ("native_layer_norm", _compute_norm),
         ("native_layer_norm_backward", _compute_norm_backward),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,6 +22,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import READ, Answer
 from shapewright.engine.private import is_batched, is_in_transform
+from shapewright.engine.quick_kernels import QuickKernels
 from shapewright.engine.unseen_calls import wrap_in_mode
 from shapewright.engine.values import (
     control_flow,
@@ -147,7 +148,8 @@ def answer_gradient(
     elif get_plain_name(func) == "grad" and not (kwargs or {}).get("retain_graph"):
         for loss in nests.collect_tensors(args[:1]):
             engine.note_differentiation(loss)
-    with _disable_nan_checks():
+    followed = bool((kwargs or {}).get("create_graph"))
+    with _disable_nan_checks(), nullcontext() if followed else QuickKernels():
         out = engine.run(func, *swapped)
     if get_plain_name(func) == "grad":
         of = args[1]  # torch passes them on as a tuple
