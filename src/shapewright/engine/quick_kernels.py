@@ -48,6 +48,9 @@ class QuickKernels(TorchDispatchMode):
     and a `select_backward` for each step; torch takes 0.2 ms for the two on `meta`.
     """
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
