@@ -69,6 +69,34 @@ def test_shuffled_batches_have_no_places(
     assert finding.message.endswith(words)
 
 
+NUMBERS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Samples(Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, i):
+        return torch.ones(4), i % 5 + 1
+
+model = nn.Linear(4, 5)
+for a, b in DataLoader(Samples(), batch_size=10, shuffle={mixed}):
+    nn.CrossEntropyLoss()(model(a), b).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("mixed", "words"), [("True", "`b` holds 5"), ("False", "`b` at [4] is 5")]
+)
+def test_numbers_of_shuffled_items_have_no_places(
+    mixed: str, words: str, tmp_path: Path
+) -> None:
+    (finding, *_) = rehearsed(tmp_path, NUMBERS.format(mixed=mixed)).findings
+    assert words in finding.message
+
+
 def test_as_many_outputs_as_names_are_quiet(tmp_path: Path) -> None:
     assert not find_errors(tmp_path, outputs="len(NAMES)")
 

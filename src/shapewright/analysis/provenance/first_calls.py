@@ -17,6 +17,7 @@ from shapewright.analysis.provenance.array_dtypes import (
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.codes import DTYPE_MISMATCH, INDEX_OUT_OF_RANGE
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, find_defining, join_lines
 from shapewright.program.spans import is_installed
@@ -32,6 +33,7 @@ from shapewright.record.ops import Fact, Op
 FARTHEST = 16
 """Calls that an operand is followed back by."""
 STACKS = ("stack", "cat")
+FROM_NUMBERS = operators_with("takes_program_data")
 OF_ARRAYS = ("from_numpy",)
 """Calls that are not in the record: their tensors have the dtype of an array."""
 LONGEST = 60
@@ -140,7 +142,9 @@ def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:
         return finding
     chain = _iter_chain(program, op.inputs[at], False)
     if not any(
-        _is_collated(program, maker) or _is_by_own_function(program, maker)
+        _is_collated(program, maker)
+        or _is_of_numbers(program, maker)
+        or _is_by_own_function(program, maker)
         for maker in chain
     ):
         return finding
@@ -202,6 +206,14 @@ def _is_collated(program: Program, maker: Op) -> bool:
     return not isinstance(place[1], ast.Call) or (
         get_called_name(place[1]) not in STACKS
     )
+
+
+def _is_of_numbers(program: Program, maker: Op) -> bool:
+    """Return whether a loop over a loader made a tensor of the numbers of its items."""
+    place = program.node(maker.span)
+    if maker.name.rpartition(".")[2] not in FROM_NUMBERS or place is None:
+        return False
+    return not isinstance(place[1], ast.Call)
 
 
 def _is_by_own_function(program: Program, maker: Op) -> bool:
