@@ -311,3 +311,44 @@ def test_a_cross_entropy_over_one_map_is_always_0(
     found = {finding.code: finding for finding in findings}
     assert "the loss is 0 whatever it says" in found["single-class"].message
     assert found["single-class"].fixes[0].message == fix
+
+
+PICKED = """\
+import torch
+from torch import nn
+
+ids = torch.tensor([[row % 9, row % {count}] for row in range(300)])
+labels = torch.tensor([row % {classes} for row in range(300)])
+net = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(8, 5))
+{before}
+for {loop}:
+    x, y = {rows}
+    nn.functional.cross_entropy(net(x), y).backward()
+"""
+BATCHES = "idx in torch.randperm(300).split(50)"
+WAYS_TO_PICK = [
+    {"loop": BATCHES, "rows": "ids[idx], labels[idx]"},
+    {"loop": "step in range(4)",
+     "rows": "(lambda i: (ids[i], labels[i]))(torch.randint(0, 300, (200,)))"},
+    {"loop": "i in range(0, 300, 50)", "before": "order = torch.randperm(300)",
+     "rows": "ids[order[i : i + 50]], labels[order[i : i + 50]]"},
+    {"loop": BATCHES, "rows": "ids.index_select(0, idx), labels.index_select(0, idx)"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", WAYS_TO_PICK)
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"count": "11"}, ["reads rows 0 to 8 of ", " holds "]),
+        ({"classes": "7"}, ["reads classes 0 to 4 of ", " holds "]),
+        ({}, []),
+    ],
+)
+def test_rows_that_a_draw_picks_are_known_data(
+    parts: dict[str, str], sizes: dict[str, str], words: list[str], tmp_path: Path
+) -> None:
+    whole = {"count": "9", "classes": "5", "before": "", **parts, **sizes}
+    findings = rehearsed(tmp_path, PICKED.format(**whole)).findings
+    assert [word for word in words if word not in findings[0].message] == []
+    assert len(findings) == bool(words)

@@ -67,3 +67,21 @@ def test_sizes_are_read_from_what_the_copies_meet(
 def test_sizes_that_fit_stay(copies: str, tmp_path: Path) -> None:
     findings = rehearsed(tmp_path, PROGRAM.format(copies=copies, joined=CAT)).findings
     assert not [finding for finding in findings if finding.severity == "error"]
+
+
+DRAWN = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+net = nn.Linear(8, 8)
+for x in DataLoader(torch.ones(20, 8), batch_size=4):
+    noise = torch.randn(2, 8)
+    net(x + noise).sum().backward()
+"""
+
+
+def test_numbers_of_each_sample_are_not_drawn_once(tmp_path: Path) -> None:
+    (finding,) = rehearsed(tmp_path, DRAWN).findings
+    assert finding.fixes
+    assert not any("randn(1," in fix.message for fix in finding.fixes)

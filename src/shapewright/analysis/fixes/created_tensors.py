@@ -42,6 +42,8 @@ def fix_created_tensor(program: Program, failure: Failure) -> Iterator[Fix]:
         maker = program.producers.get(fact.tensor)
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
+        if _is_drawn_once(maker, fact.shape, shape):
+            continue
         yield from resize_tensor(program, failure, maker, fact.shape, shape)
     lines_up = failure.unmet is not None and failure.unmet.code == BROADCAST_MISMATCH
     for at, dim, size in _iter_wanted_sizes(failure):
@@ -130,6 +132,16 @@ def _is_for_one_sample(before: Sequence[int], after: Sequence[int]) -> bool:
     return len(before) == len(after) and any(
         a != b and 1 in (a, b) for a, b in zip(before, after, strict=True)
     )
+
+
+def _is_drawn_once(maker: Op, before: Sequence[int], after: Sequence[int]) -> bool:
+    """Return whether numbers that are drawn for each sample would be drawn once."""
+    if maker.name.rpartition(".")[2] not in DRAWN or len(before) != len(after):
+        return False
+    return any(a != 1 and b == 1 for a, b in zip(before, after, strict=True))
+
+
+DRAWN = operators_with("is_random")
 
 
 def _resize_state(

@@ -34,6 +34,8 @@ FARTHEST = 16
 """Calls that an operand is followed back by."""
 STACKS = ("stack", "cat")
 FROM_NUMBERS = operators_with("takes_program_data")
+PICKING = operators_with("reads_by_index")
+DRAWING = operators_with("is_random")
 OF_ARRAYS = ("from_numpy",)
 """Calls that are not in the record: their tensors have the dtype of an array."""
 LONGEST = 60
@@ -140,15 +142,14 @@ def drop_place(program: Program, failure: Failure, finding: Finding) -> Finding:
     op = program.trace.ops[failure.op]
     if finding.code != INDEX_OUT_OF_RANGE or at is None or at >= len(op.inputs):
         return finding
-    chain = _iter_chain(program, op.inputs[at], False)
-    if not any(
+    chain = list(_iter_chain(program, op.inputs[at], False))
+    of_loader = any(
         _is_collated(program, maker)
         or _is_of_numbers(program, maker)
         or _is_by_own_function(program, maker)
         for maker in chain
-    ):
-        return finding
-    if not any(_is_shuffled(text) for text in program.own_texts()):
+    ) and any(_is_shuffled(text) for text in program.own_texts())
+    if not of_loader and not any(_is_picked(program, maker) for maker in chain):
         return finding
     unnamed = UNNAMED.sub(r"a label is \1", finding.message)
     if " classes " not in finding.message:
@@ -214,6 +215,17 @@ def _is_of_numbers(program: Program, maker: Op) -> bool:
     if maker.name.rpartition(".")[2] not in FROM_NUMBERS or place is None:
         return False
     return not isinstance(place[1], ast.Call)
+
+
+def _is_picked(program: Program, maker: Op) -> bool:
+    """Return whether a tensor is of rows that were drawn at random."""
+    if maker.name.rpartition(".")[2] not in PICKING:
+        return False
+    return any(
+        drawer.name.rpartition(".")[2] in DRAWING
+        for index in maker.inputs[1:]
+        for drawer in _iter_chain(program, index, False)
+    )
 
 
 def _is_by_own_function(program: Program, maker: Op) -> bool:

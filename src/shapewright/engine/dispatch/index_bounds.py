@@ -13,7 +13,7 @@ import torch
 
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.private import is_transformed, suspend_transforms, unwrapped
-from shapewright.engine.values.data_values import DRAW
+from shapewright.engine.values.data_values import DRAW, PICKED
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -290,12 +290,12 @@ def _get_shape(engine: Engine, value: Any) -> tuple[int, ...]:
 
 def _is_known(engine: Engine, value: Any, assumed: str | None = None) -> bool:
     """Return whether a tensor holds integers that are known, not assumed but for what
-    may be: numbers drawn at random.
+    may be: numbers drawn at random, and rows of known data.
     """
     if not isinstance(value, Tensor) or value.dtype not in WHOLE or not value.numel():
         return False
     storage = engine.info(value).storage
-    return storage.known and storage.assumed in (None, assumed)
+    return storage.known and storage.assumed in (None, PICKED, assumed)
 
 
 WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})

@@ -25,6 +25,7 @@ from shapewright.engine.identity import (
     compute_contiguous_stride,
     intern_meta,
 )
+from shapewright.engine.values.data_values import PICKED
 from shapewright.findings.faults import raise_in_tests
 from shapewright.operators.failed_calls import Grant, Repair, Unmet
 from shapewright.operators.metadata_rules import Made
@@ -132,7 +133,7 @@ def convert_for_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]
     def seen(tensor: torch.Tensor) -> Meta:
         info = engine.info(tensor)
         whole = not (tensor.is_floating_point() or tensor.is_complex())
-        sure = info.storage.known and info.storage.assumed is None
+        sure = info.storage.known and info.storage.assumed in (None, PICKED)
         if not (whole and sure and tensor.numel() <= VALUES):
             return info.meta
         with torch._C.DisableTorchFunction():

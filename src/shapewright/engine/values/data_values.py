@@ -26,6 +26,8 @@ SAMPLE_OF_TABLE = 1 << 10
 """Such elements of each column of a table."""
 DRAW = "a random draw"
 """The end of an assumption on a value that was drawn."""
+PICKED = f"of rows that are picked by {DRAW}"
+"""The assumption on known data of which a draw picks rows: all may be picked."""
 FEWEST = 2
 """Elements from which a tensor counts as data: a single infinity is a start value."""
 

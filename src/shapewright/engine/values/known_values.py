@@ -19,7 +19,7 @@ from shapewright.engine.dispatch.results import (
 from shapewright.engine.function_names import get_plain_name
 from shapewright.engine.identity import DTYPES, Info, count_elements
 from shapewright.engine.private import any_autocast
-from shapewright.engine.values.data_values import DRAW
+from shapewright.engine.values.data_values import DRAW, PICKED
 from shapewright.operators.facts import operators_with
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def compute_known(
     before = nests.collect_tensors(physical)
     versions = get_versions(before)
     out = engine.run(func, *physical)
-    assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
-    if assumed is None and name in plan_tables.RANDOM:
-        assumed = DRAW
+    assumed = _find_assumption(name, infos)
     if assumed and (name[-1] == "_" or "out" in kwargs):
         for info, now, version in zip(
             infos, get_versions(before), versions, strict=True
@@ -77,6 +75,22 @@ def compute_known(
     return record_results(
         engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
     )
+
+
+def _find_assumption(name: str, infos: list[Info]) -> str | None:
+    """Return what is assumed of a result: the least sure of what is of its operands."""
+    assumed = {info.storage.assumed for info in infos} - {None}
+    if not assumed:
+        return DRAW if name in plan_tables.RANDOM else None
+    data, *indices = (info.storage.assumed for info in infos)
+    if name in PICKING and data in (None, PICKED) and {*indices} <= {None, DRAW}:
+        return PICKED
+    surest = assumed - {PICKED}
+    others = (info.storage.assumed for info in infos)
+    return next(what for what in others if what in (surest or assumed))
+
+
+PICKING = operators_with("reads_by_index") | {"__getitem__"}
 
 
 def _cache_change(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
