@@ -140,8 +140,8 @@ from shapewright.program.syntax_nodes import get_last_line
 GUESSED = frozenset({"number", "argument", "swapped", "name", "larger?"})
 """Kinds of edits that put another number or name on a suspect line, or cut data."""
 DECIDED = frozenset({
-    "any-batch", "batch", "created", "dtype", "expanded", "family", "graph", "hazard",
-    "layout", "made-dtype", "numpy", "order", "padded",
+    "any-batch", "batch", "created", "distant", "dtype", "expanded", "family", "graph",
+    "hazard", "layout", "made-dtype", "numpy", "order", "padded",
     "unread", "rank", "size", "squeeze", "state", "storage", "turned",
 })  # fmt: skip
 """Kinds of edits that follow from what the failing call needs of its operand."""

@@ -46,6 +46,7 @@ from shapewright.analysis.fixes.class_ranges import (
 from shapewright.analysis.fixes.colour_masks import suggest_class_of_colours
 from shapewright.analysis.fixes.conditional_sizes import suggest_parentheses
 from shapewright.analysis.fixes.counted_positions import suggest_counted_positions
+from shapewright.analysis.fixes.distant_fixes import find_distant_fixes
 from shapewright.analysis.fixes.dividing_numbers import suggest_dividing_number
 from shapewright.analysis.fixes.expanded_operands import (
     suggest_expanded,
@@ -322,6 +323,7 @@ def find_call_fixes(program: Program, failure: Failure) -> Iterator[FixOption]:
     yield from iter_options("shortcut", 1.2, suggest_shortcut(program, failure))
     yield from iter_options("shortcut", 0.9, suggest_built_shortcuts(program, failure))
     yield from iter_options("unread-size", 0.8, suggest_unread_size(program, failure))
+    yield from find_distant_fixes(program, failure)
     condition = suggest_shortcut_condition(program, failure)
     yield from iter_options("shortcut", 1.0, condition)
     yield from iter_options("pooled", 1.1, suggest_pooled_map(program, failure))

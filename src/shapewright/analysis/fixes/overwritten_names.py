@@ -8,13 +8,18 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
+from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.statements import find_block
+from shapewright.analysis.fixes.suspect_lines import iter_named_facts
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import collect_names
+from shapewright.record.ops import Fact
 
 
 def suggest_unread_name(program: Program, span: Span | None) -> Iterator[Fix]:
@@ -184,3 +189,41 @@ def _rename_pooled(
         shown.append(f"`{new} = {join_lines(text.written(pooled.value))}`")
     words = f"{' and '.join(shown)}, which the next layer does not get"
     return Fix("fits", words, tuple(edits))
+
+
+# -- what is reduced to another number of rows ---------------------------------------
+
+
+def suggest_unreduced_rows(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `adj @ h` for `adj @ pooled`, where the rows of `h` were added up to
+    those of `pooled`, and those of `h` fit.
+    """
+    op, sides = program.trace.ops[failure.op], find_sides(failure)
+    places = find_tensor_expressions(program, op)
+    whole = program.node(op.span)
+    for side in sides:
+        place = places[side[0]] if side is not None and side[0] < len(places) else None
+        if side is None or place is None or whole is None:
+            continue
+        if not isinstance(place[0], ast.Name):
+            continue
+        own, other = op.inputs[side[0]], sides[1 - sides.index(side)]
+        size = op.inputs[other[0]].shape[other[1]] if other is not None else None
+        shape = (*own.shape[: side[1]], size, *own.shape[side[1] + 1 :])
+        named = iter_named_facts(program, op, whole[0], place[0])
+        sources = _collect_sources(program, own)
+        for name, fact in named.items():
+            if fact.shape == shape and fact.tensor in sources and name != place[0].id:
+                edit = Edit(whole[0].span(place[0]), name)
+                yield Fix("fits", f"`{name}` for `{place[0].id}`", (edit,))
+
+
+def _collect_sources(program: Program, fact: Fact) -> set[int]:
+    """Return the tensors of whose rows a tensor is added up or averaged."""
+    maker = program.producers.get(fact.tensor)
+    if maker is None or maker.name.rpartition(".")[2] not in REDUCING:
+        return set()
+    return {source.tensor for source in maker.inputs if source.ndim == fact.ndim}
+
+
+REDUCING = operators_with("indexes_along_dim", "reduces_dims")

@@ -185,8 +185,8 @@ def iter_named_facts(
     line.
     """
     named_facts = _collect_passed_facts(program, op, text, node)
-    scope = text.around(node, *FUNCTIONS)
-    if scope is None:
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    if scope is None or (isinstance(scope, ast.Module) and op.module):
         return named_facts
     call, layer = program.call_of(op), program.layer(op)
     if layer is not None and layer.parent is not None:

@@ -236,7 +236,7 @@ class FixTrials:
             if of_maker or not is_refused_after(
                 failed, run.outline, option.fix, guessed, turns
             ):
-                reported.mends.append(Mend(option, texts, run, moved))
+                reported.mends.append(Mend(option, texts, run, moved, place))
 
     def room(self) -> int:
         """Return how many trials the budget of calls allows, judging by past trials."""

@@ -62,6 +62,7 @@ class Mend:
     texts: Overlay
     tried: Tried
     moved: Tried  # with its places at the lines of the program that was edited
+    place: Place | None = None  # of the error that was to be mended
 
     @property
     def fix(self) -> Fix:
@@ -99,7 +100,7 @@ def is_enough(
     is_decided = mend.option.kind in (*OF_ELEMENTS, "drawn") or (
         mend.option.kind in DECIDED and turn > 0
     )  # what is warned of then was behind the error
-    is_worse = _count_warnings(mend) > shared and not is_decided
+    is_worse = _count_warnings(mend, before) > shared and not is_decided
     if _is_of_order(mend.option, code) and tried.complete and turn > 0:
         return True  # a number that fits as well is dropped for it
     if not _is_clean(mend, before) or is_worse:
@@ -120,12 +121,22 @@ HIDDEN = frozenset({PADDED_MEAN, PADDED_LAST_STEP})
 """Warnings of padding, which the right repair of a mask or a mean brings to light."""
 
 
-def _count_warnings(mend: Mend) -> int:
+def _count_warnings(mend: Mend, before: tuple[Place, ...] = ()) -> int:
     """Return how many warnings of a run may be due to its repair: the range of labels
-    is not due to their shape or their dtype.
+    is not due to their shape or their dtype. What is warned of at the line of another
+    error that is gone was behind that error.
     """
     hidden = HIDDEN | {DRAWN_INDEX} if mend.option.kind in HEEDING else HIDDEN
-    return sum(place[2] not in hidden for place in mend.tried.warnings)
+    own = mend.place[:2] if mend.place is not None else None
+    failing = {place[:2] for place in mend.moved.failures}
+    behind = {place[:2] for place in before} - failing - {own}
+    is_distant = mend.option.kind == "distant"  # which adds nothing that runs
+    return sum(
+        place[2] not in hidden
+        and place[:2] not in behind
+        and (not is_distant or place[:2] == own)
+        for place in mend.moved.warnings
+    )
 
 
 def is_output_sure(program: Program) -> bool:
@@ -374,7 +385,7 @@ SIZED = ("consumer", "layer")
 """Kinds of fixes that write the size of a layer as it comes about."""
 ALONE = (
     "pooled", "last-state", "reduced", "sibling", "summed", "flag", "batches", "column",
-    "row", "labels",
+    "row", "labels", "distant",
 )  # fmt: skip
 """Kinds of fixes beside which others only fit: a layer for each pixel or state, a
 transpose that mixes maps and anchors, one column of an action for all, the
@@ -451,7 +462,7 @@ def rank_repair(
         bool(new),
         differs,
         mend.loses_samples,
-        max(0, _count_warnings(mend) - shared),
+        max(0, _count_warnings(mend, before) - shared),
         len(left),
         mend.option.cost,
     )

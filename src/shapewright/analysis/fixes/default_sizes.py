@@ -1,0 +1,148 @@
+"""A size that a model is built with by default, although the settings around its
+constructor have one: `ViT(args.dim)` beside `args.img_size`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.explanations import find_sides
+from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
+from shapewright.findings.finding import Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
+from shapewright.program.source_text import SourceText
+from shapewright.program.syntax_nodes import FUNCTIONS, get_last_name
+
+MOST = 3
+"""Names that are tried for one parameter."""
+COUNTED = ("n", "num", "number", "nb", "no")
+COMMON = frozenset({*COUNTED, "of", "max", "size", "dim", "len", "length"})
+"""Words of names that say little by themselves."""
+
+
+def suggest_size_for_default(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `ViT(args.dim, image_size=args.img_size)` where a constructor leaves a
+    size to its default, and a name in its scope speaks of the same.
+    """
+    paths = _list_paths(program, failure)
+    for path in dict.fromkeys(paths):
+        place = find_constructor(program, path)
+        built = program.built.get(path)
+        if place is None or built is None:
+            continue
+        text, call = place
+        given = {name for name, _, _ in iter_arguments(program, path)}
+        is_starred = any(word.arg is None for word in call.keywords)
+        if is_starred or any(isinstance(arg, ast.Starred) for arg in call.args):
+            continue
+        for name, default in _iter_defaults(program, built.class_name):
+            if name in given:
+                continue
+            for value in _list_alike(text, call, name)[:MOST]:
+                if evaluate_whole_number(value) != default:
+                    yield with_keyword(text, call, f"{name}={text.written(value)}")
+
+
+def _list_paths(program: Program, failure: Failure) -> Iterator[str]:
+    """Yield the modules around a call and around the parameters that it meets, the
+    outermost first.
+    """
+    op = program.trace.ops[failure.op]
+    paths = [op.module]
+    for at, _ in filter(None, find_sides(failure)):
+        paths.append(program.states.get(op.inputs[at].tensor, "").rpartition(".")[0])
+    for path in paths:
+        parts = path.split(".")
+        for end in range(1, len(parts) + 1):
+            yield ".".join(parts[:end])
+
+
+def _iter_defaults(program: Program, class_name: str) -> Iterator[tuple[str, int]]:
+    """Yield the parameters of a class of the program whose default is a number."""
+    for text in program.own_texts():
+        for _, owner in text.definitions(class_name):
+            for method in getattr(owner, "body", ()):
+                if getattr(method, "name", "") != "__init__":
+                    continue
+                arguments = method.args
+                named = [*arguments.posonlyargs, *arguments.args]
+                pairs = [
+                    *zip(reversed(named), reversed(arguments.defaults), strict=False),
+                    *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+                ]
+                for parameter, value in pairs:
+                    number = evaluate_whole_number(value) if value is not None else None
+                    if number is not None:
+                        yield parameter.arg, number
+
+
+def _list_alike(text: SourceText, call: ast.Call, name: str) -> list[ast.expr]:
+    """Return the names, options and entries in the scope of a call that speak of the
+    same as a parameter.
+    """
+    scope = text.around(call, *FUNCTIONS) or text.tree
+    alike: dict[str, ast.expr] = {}
+    for node in ast.walk(scope) if scope is not None else ():
+        if not isinstance(node, ast.expr) or not _is_setting(node):
+            continue
+        last = get_last_name(node)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            last = str(node.slice.value)
+        if is_alike(name, last):
+            alike.setdefault(text.written(node), node)
+    return [*alike.values()]
+
+
+def _is_setting(node: ast.expr) -> bool:
+    """Return whether an expression reads a name, an option or an entry."""
+    if not isinstance(getattr(node, "ctx", None), ast.Load):
+        return False
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name)
+    if isinstance(node, ast.Subscript):
+        is_key = isinstance(node.slice, ast.Constant)
+        return is_key and isinstance(getattr(node.slice, "value", None), str)
+    return isinstance(node, ast.Name)
+
+
+def is_alike(left: str, right: str) -> bool:
+    """Return whether two names speak of the same: `img_size` and `image_size`.
+
+    Example: ``is_alike("num_classes", "n_cls")`` is true, ``is_alike("dim", "dim_in")``
+    is not: a word that both have says too little.
+    """
+    words = [re.findall(r"[a-z]+|\d+", _split_case(name)) for name in (left, right)]
+    few, many = sorted(words, key=len)
+    pairs = [
+        any(_is_short_for(word, other) for other in many)
+        for word in few
+        if word not in COUNTED
+    ]
+    telling = {word for word in few if word not in COMMON}
+    rest = [
+        word
+        for word in many
+        if word not in COMMON and not any(_is_short_for(word, own) for own in few)
+    ]
+    return bool(pairs) and all(pairs) and bool(telling) and not rest
+
+
+def _split_case(name: str) -> str:
+    """Return a name in lower case, the words of camel case apart."""
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def _is_short_for(word: str, other: str) -> bool:
+    """Return whether one word is the other, or a short form of it: `img`, `image`."""
+    short, whole = sorted((word, other), key=len)
+    if short == whole or short + "s" == whole:
+        return True
+    if len(short) < 2 or short[0] != whole[0]:
+        return False
+    letters = iter(whole)
+    return all(letter in letters for letter in short)

@@ -1,0 +1,234 @@
+"""Fixes of a call whose mistake is at another line: a default, a name that was set
+anew, another tensor, the order of a list, what was fitted twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapewright.analysis.fixes.default_sizes import is_alike
+from tests.rehearsing.rehearsed import rehearsed
+
+BY_DEFAULT = """\
+import argparse
+import torch
+from torch import nn
+
+class Patches(nn.Module):
+    def __init__(self, dim, image_size=32, patch=4):
+        super().__init__()
+        self.proj = nn.Conv2d(3, dim, patch, patch)
+        self.pos = nn.Parameter(torch.zeros(1, (image_size // patch) ** 2, dim))
+    def forward(self, x):
+        return (self.proj(x).flatten(2).transpose(1, 2) + self.pos).mean(1)
+
+{settings}
+model = Patches({dim})
+x = torch.rand(4, 3, {size}, {size})
+model(x).sum().backward()
+"""
+PARSED = """\
+parser = argparse.ArgumentParser()
+parser.add_argument("--img-size", type=int, default=28)
+parser.add_argument("--dim", type=int, default=16)
+args = parser.parse_args()
+"""
+REBOUND = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, out, cond):
+        super().__init__()
+        self.main, self.cond = nn.Linear(width, out), nn.Linear(cond, out)
+    def forward(self, x, c):
+        return torch.relu(self.main(x) + self.cond(c))
+
+class Net(nn.Module):
+    def __init__(self, dim=8):
+        super().__init__()
+        self.embed = nn.Linear(1, dim * 4)
+        self.down = nn.ModuleList()
+        for m in (1, 2):
+            self.down.append(Block(dim, dim * m, dim * 4))
+            {step}
+        self.mid = Block(dim, dim, dim * 4)
+    def forward(self, x, t):
+        c = self.embed(t)
+        for block in self.down:
+            x = block(x, c)
+        return self.mid(x, c)
+
+Net()(torch.rand(4, 8), torch.rand(4, 1)).sum().backward()
+"""
+REVERSED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    widths = [8, 16, 32]
+    def __init__(self):
+        super().__init__()
+        sizes = [3, *self.widths]
+        self.stages = nn.ModuleList(
+            nn.Conv2d(a, b, 3, 2, 1) for a, b in zip(sizes, sizes[1:])
+        )
+        self.lateral = nn.ModuleList()
+        for width in {widths}:
+            self.lateral.append(nn.Conv2d(width, 8, 1))
+    def forward(self, x):
+        maps = []
+        for stage in self.stages:
+            x = stage(x)
+            maps.insert(0, x)
+        return [layer(x).mean() for layer, x in zip(self.lateral, maps)]
+
+sum(Net()(torch.rand(2, 3, 32, 32))).backward()
+"""
+REDUCED = """\
+import torch
+from torch import nn
+
+first, second = nn.Linear(8, 16), nn.Linear(16, 16)
+links = (torch.rand(20, 20) > 0.5).float()
+graph = torch.arange(4).repeat_interleave(5)
+h = first(links @ torch.rand(20, 8)).relu()
+g = torch.zeros(4, 16).index_add(0, graph, h)
+h = second(links @ {name})
+(h.mean() + g.mean()).backward()
+"""
+TABLE = """\
+import numpy as np
+import torch
+from torch import nn
+
+def load():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 7)).astype("float32")
+
+def split(table):
+    return table[:, :6], table[:, 6:]
+
+table = load()
+{count}
+X, y = split(table)
+X, y = torch.from_numpy(X), torch.from_numpy(y)
+model = nn.Sequential(nn.Linear(n_inputs, 16), nn.ReLU(), nn.Linear(16, 1))
+loss = nn.functional.mse_loss(model(X[:20]), y[:20])
+loss.backward()
+"""
+FITTED = """\
+import numpy as np
+import torch
+from torch import nn
+
+class Encoder:
+    def fit_transform(self, names):
+        self.names = sorted(set(names))
+        return self.transform(names)
+    def transform(self, names):
+        return np.array([self.names.index(name) for name in names])
+
+encoder = Encoder()
+y = torch.from_numpy(encoder.fit_transform(["a", "b", "c", "d"] * 5))
+test_y = torch.from_numpy(encoder.{way}(["a", "b", "c"] * 4))
+model = nn.Linear(3, len(encoder.names))
+nn.functional.cross_entropy(model(torch.rand(20, 3)), y).backward()
+"""
+COUNTED_EARLY = """\
+import torch
+from torch import nn
+
+class Words:
+    def __init__(self, texts):
+        self.ids = {}
+        for word in " ".join(texts).split():
+            self.ids.setdefault(word, len(self.ids))
+        self.count = len(self.ids)
+        for extra in ("<s>", "</s>"):
+            self.ids[extra] = len(self.ids)
+
+words = Words(["a b c", "c d e"])
+rows = torch.tensor([[words.ids[w] for w in ("<s>", "a", "b", "</s>")]] * 4)
+table, out = nn.Embedding(words.count, 8), nn.Linear(8, words.count)
+logits = out(table(rows[:, :-1]))
+target = rows[:, 1:].reshape(-1)
+nn.functional.cross_entropy(logits.reshape(-1, words.count), target).backward()
+"""
+CASES = {
+    "an option of a parser": (
+        BY_DEFAULT.format(settings=PARSED, dim="args.dim", size="args.img_size"),
+        ["`Patches(args.dim, image_size=args.img_size)`"],
+    ),
+    "an entry of a dict": (
+        BY_DEFAULT.format(settings='cfg = {"imageSize": 24}', dim="16",
+                          size='cfg["imageSize"]'),
+        ['`Patches(16, image_size=cfg["imageSize"])`'],
+    ),
+    "a constant": (
+        BY_DEFAULT.format(settings="IMG_SIZE = 40", dim="16", size="IMG_SIZE"),
+        ["`Patches(16, image_size=IMG_SIZE)`"],
+    ),
+    "a name set anew in a loop": (
+        REBOUND.format(step="dim = dim * m"),
+        ["`cond = dim * 4` above, and `cond` for `dim * 4`"],
+    ),
+    "a name multiplied in place": (
+        REBOUND.format(step="dim *= m"),
+        ["`cond = dim * 4` above, and `cond` for `dim * 4`"],
+    ),
+    "a name that stays": (REBOUND.format(step="width = dim").replace(
+        "(1, 2)", "(1, 1)"), None),
+    "widths in the other order": (
+        REVERSED.format(widths="self.widths"), ["`self.widths[::-1]`"],
+    ),
+    "widths in the order of the maps": (REVERSED.format(widths="self.widths[::-1]"),
+                                        None),
+    "nodes for graphs": (REDUCED.format(name="g"), ["`h` for `g`"]),
+    "nodes": (REDUCED.format(name="h"), None),
+    "columns counted too early": (
+        TABLE.format(count="n_inputs = table.shape[1]"),
+        ["`nn.Linear(X.shape[1], 16)`"],
+    ),
+    "classes of a second fit": (
+        FITTED.format(way="fit_transform"),
+        ["`encoder.transform` for the second `encoder.fit_transform`"],
+    ),
+    "classes of the first fit": (FITTED.format(way="transform"), None),
+    "words counted too early": (
+        COUNTED_EARLY,
+        ["`self.count = len(self.ids)` behind what adds to `self.ids`"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_mistake_is_mended_where_it_was_made(name: str, tmp_path: Path) -> None:
+    program, fixes = CASES[name]
+    findings = rehearsed(tmp_path, program).findings
+    errors = [finding for finding in findings if finding.severity == "error"]
+    assert len(errors) == (fixes is not None)
+    if fixes is not None:
+        assert [fix.message for fix in errors[0].fixes] == fixes
+        assert errors[0].fixes[0].checked
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "alike"),
+    [
+        ("image_size", "img_size", True),
+        ("num_classes", "n_classes", True),
+        ("num_classes", "nClasses", True),
+        ("max_len", "max_length", False),  # of common words alone
+        ("seq_len", "sequence_length", True),
+        ("dim", "hidden_dim", False),
+        ("in_channels", "out_channels", False),
+        ("vocab_size", "vocabulary_size", True),
+        ("batch_size", "image_size", False),
+        ("depth", "width", False),
+    ],
+)
+def test_names_that_speak_of_the_same(left: str, right: str, alike: bool) -> None:
+    assert is_alike(left, right) == is_alike(right, left) == alike
