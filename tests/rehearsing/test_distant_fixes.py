@@ -157,7 +157,210 @@ logits = out(table(rows[:, :-1]))
 target = rows[:, 1:].reshape(-1)
 nn.functional.cross_entropy(logits.reshape(-1, words.count), target).backward()
 """
+FIELDS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+data = TensorDataset({fields})
+model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(4 * 6 * 6, 5))
+
+def train(loader):
+    for images, labels in loader:
+        nn.functional.cross_entropy(model(images), labels).backward()
+
+train(DataLoader(data, batch_size=4))
+"""
+IMAGES, NUMBERS = "torch.rand(12, 3, 8, 8)", "torch.arange(12) % 5"
+SKIPS = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.downs = nn.ModuleList([nn.Conv2d(1, 4, 3, 2, 1), nn.Conv2d(4, 8, 3, 2, 1)])
+        self.ups = nn.ModuleList(
+            [nn.ConvTranspose2d(8, 8, 2, 2), nn.ConvTranspose2d(16, 4, 2, 2)]
+        )
+        self.mid = nn.Conv2d(8, 8, 3, 2, 1)
+    def forward(self, x):
+        skips = []
+        for down in self.downs:
+            x = down(x)
+            skips.append(x)
+        x = self.mid(x)
+        for {loop}:
+            x = torch.cat([up(x), {skip}], dim=1)
+        return x
+
+Net()(torch.rand(2, 1, 32, 32)).sum().backward()
+"""
+LATE = """\
+import torch
+from torch import nn
+
+policy, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+state, values, rewards = torch.rand(3, 4), [], []
+for step in range(6):
+    values.append(critic(state).squeeze(1))
+    rewards.append(torch.rand(3))
+    state = torch.rand(3, 4)
+{late}
+values, rewards = torch.stack(values), torch.stack(rewards)
+(rewards - {values}).pow(2).mean().backward()
+"""
+WEIGHTED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+x, y = torch.rand(24, 5), torch.arange(24) % 2
+weights = torch.rand(24)
+loader = DataLoader(TensorDataset({data}), batch_size=8, shuffle=True)
+model = nn.Linear(5, 2)
+for {fields} in loader:
+    losses = nn.functional.cross_entropy(model(a), b, reduction="none")
+    (losses * {weight}).mean().backward()
+"""
+SETS = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+model = nn.Linear(6, 4)
+y = torch.tensor([[0, 2], [1, 3], [2, 3]])
+scores = model(torch.rand(3, 6))
+F.binary_cross_entropy_with_logits(scores, {target}).backward()
+"""
+NUMBERED = """\
+import torch
+from torch import nn
+
+features, edges = torch.rand(50, 6), torch.randint(0, 50, (2, 300))
+layer = nn.Linear(6, 6)
+for step in range(2):
+    nodes = torch.randperm(50)[:20]
+    kept = torch.isin(edges[0], nodes) & torch.isin(edges[1], nodes)
+    part = edges[:, kept]
+    {local}
+    h = layer(features[nodes])
+    messages = h[part[0]]
+    h = torch.zeros_like(h).index_add(0, part[1], messages)
+    h.sum().backward()
+"""
+CHANNELS = """\
+import numpy as np
+import torch
+from torch import nn
+
+MEAN, STD = np.array([0.5, 0.4, 0.3]), np.array([0.2, 0.2, 0.1])
+
+def prepare(image):
+    image = torch.from_numpy(image).permute(2, 0, 1) / 255.0
+    return (image - torch.from_numpy(MEAN)) / torch.from_numpy(STD)
+
+image = np.random.randint(0, 255, (16, 16, 3), dtype=np.uint8)
+nn.Conv2d(3, 4, 3)(prepare(image).float()[None]).sum().backward()
+"""
+MIXED = """\
+import torch
+from torch import nn
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 2)
+    def forward(self, x):
+        return self.a(x), self.b(x)
+
+models = {models}
+outs = [model(torch.rand(5, 4)) for model in models]
+torch.stack(outs).mean(0).sum().backward()
+"""
+HALVED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, side=32, width=8):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(1, width, 3, padding=1), nn.MaxPool2d(2), nn.MaxPool2d(2)
+        )
+        self.head = nn.Linear({inputs}, 5)
+    def forward(self, x):
+        return self.head(self.body(x).flatten(1))
+
+Net()(torch.rand(2, 1, 32, 32)).sum().backward()
+"""
 CASES = {
+    "the fields of a batch": (
+        FIELDS.format(fields=f"{NUMBERS}, {IMAGES}"),
+        ["`labels, images`, as they come"],
+    ),
+    "the fields in their order": (FIELDS.format(fields=f"{IMAGES}, {NUMBERS}"), None),
+    "maps from the first": (
+        SKIPS.format(loop="up, skip in zip(self.ups, skips)", skip="skip"),
+        ["`skips[::-1]`"],
+    ),
+    "maps popped from the first": (
+        SKIPS.format(loop="up in self.ups", skip="skips.pop(0)"), ["`skips.pop()`"],
+    ),
+    "maps by number": (
+        SKIPS.format(loop="i, up in enumerate(self.ups)", skip="skips[i]"),
+        ["`skips[-1 - i]`"],
+    ),
+    "maps from the last": (
+        SKIPS.format(loop="up in self.ups", skip="skips.pop()"), None,
+    ),
+    "one value more": (
+        LATE.format(late="values.append(critic(state).squeeze(1))", values="values"),
+        ["`values[:-1]`"],
+    ),
+    "as many values": (LATE.format(late="", values="values"), None),
+    "weights of all samples": (
+        WEIGHTED.format(data="x, y", fields="a, b", weight="weights"),
+        ["`TensorDataset(x, y, weights)`, and `batch_weights` of each batch"],
+    ),
+    "weights of the batch": (
+        WEIGHTED.format(data="x, y, weights", fields="a, b, w", weight="w"), None,
+    ),
+    "numbers of classes": (
+        SETS.format(target="y.float()"),
+        ["`F.one_hot(y.float().long(), scores.size(1)).sum(1).float()`"],
+    ),
+    "truths of classes": (
+        SETS.format(target="F.one_hot(y, 4).sum(1).float()"), None,
+    ),
+    "numbers of all nodes": (
+        NUMBERED.format(local="pass"),
+        ["`part = (part.unsqueeze(-1) == nodes).int().argmax(-1)` behind it"],
+    ),
+    "numbers of the part": (
+        NUMBERED.format(
+            local="part = (part.unsqueeze(-1) == nodes).int().argmax(-1)"
+        ),
+        None,
+    ),
+    "numbers of each channel": (
+        CHANNELS, ["`torch.from_numpy(MEAN)[:, None, None]`"],
+    ),
+    "some models give two": (
+        MIXED.format(models="[nn.Linear(4, 3), Two()]"),
+        ["`[out[0] if isinstance(out, tuple) else out for out in outs]`"],
+    ),
+    "all models give two": (
+        MIXED.format(models="[Two(), Two()]"), ["`[out[0] for out in outs]`"],
+    ),
+    "maps halved once more": (
+        HALVED.format(inputs="width * (side // 2) * (side // 2)"),
+        ["`nn.Linear(width * (side // 4) * (side // 4), 5)`"],
+    ),
+    "a squared side": (
+        HALVED.format(inputs="width * (side // 2) ** 2"),
+        ["`nn.Linear(width * (side // 4) ** 2, 5)`"],
+    ),
     "an option of a parser": (
         BY_DEFAULT.format(settings=PARSED, dim="args.dim", size="args.img_size"),
         ["`Patches(args.dim, image_size=args.img_size)`"],

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from math import lcm
+from math import isqrt, lcm
 
 from shapewright.analysis.causes import NO_SIZES, trace_dim
 from shapewright.analysis.explanations import find_sides
@@ -227,7 +227,8 @@ def change_layer_size(
         constructor = find_constructor(program, module)
         assert constructor is not None
         text, call = constructor
-        shown = written or find_other_item(program, text, node, new)
+        shown = _write_other_quotient(text, node, old, new) or written
+        shown = shown or find_other_item(program, text, node, new)
         shown = shown or write_changed_size(text, node, old, new)
         here = replace_argument(text, call, name, node, shown)
         named = any(True for _ in iter_names_for(text, node, new))
@@ -246,6 +247,39 @@ def change_layer_size(
             )
         if not named:
             yield here
+
+
+def _write_other_quotient(text: SourceText, node: ast.expr, old: int, new: int) -> str:
+    """Return a size whose maps are halved once more, `c * (size // 8)` for `c * (size
+    // 4)`, or an empty string.
+    """
+    quotients = [
+        part
+        for part in ast.walk(node)
+        if isinstance(part, ast.BinOp)
+        and isinstance(part.op, ast.FloorDiv)
+        and isinstance(part.right, ast.Constant)
+        and type(part.right.value) is int
+        and not isinstance(part.left, ast.Constant)
+    ]
+    is_squared = any(isinstance(part, ast.Pow) for part in ast.walk(node))
+    sides = 2 if is_squared and len(quotients) == 1 else len(quotients)
+    ratio = old // new if new and old % new == 0 else 0
+    factor = {1: ratio, 2: isqrt(ratio)}.get(sides, 0)
+    if factor < 2 or factor**sides != ratio:
+        return ""
+    start = text.span(node).start
+    edits = [
+        (text.span(part.right), str(part.right.value * factor))  # type: ignore[attr-defined]
+        for part in quotients
+    ]
+    if text.span(node).line != text.span(node).end_line:
+        return ""
+    written = text.written(node)
+    for span, number in sorted(edits, key=lambda edit: -edit[0].column):
+        first, last = span.column - start.column, span.end_column - start.column
+        written = f"{written[:first]}{number}{written[last:]}"
+    return written
 
 
 def _find_outer_argument(

@@ -49,7 +49,7 @@ def suggest_size_of_table(program: Program, failure: Failure) -> Iterator[Fix]:
             written = f"{table.id}.shape[{dim}]"
             fixes = change_layer_size(program, op.module, needs, has, written)
             for fix in fixes:
-                if _is_behind(text, fix, table) and _reads_name(text, fix):
+                if _is_behind(text, fix, table) and _has_name(text, fix):
                     yield fix
 
 
@@ -92,7 +92,7 @@ def _is_behind(text: SourceText, fix: Fix, table: ast.Name) -> bool:
     return node is not None and inner is text.around(table, *FUNCTIONS)
 
 
-def _reads_name(text: SourceText, fix: Fix) -> bool:
+def _has_name(text: SourceText, fix: Fix) -> bool:
     """Return whether a fix replaces what reads a name: a number is written as one."""
     node = text.node(fix.edits[0].span)
     return node is not None and bool(collect_names(node))

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.causes import trace_dim
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.program_run import Program
@@ -36,12 +37,12 @@ def suggest_size_for_default(program: Program, failure: Failure) -> Iterator[Fix
         if place is None or built is None:
             continue
         text, call = place
-        given = {name for name, _, _ in iter_arguments(program, path)}
+        passed = {name for name, _, _ in iter_arguments(program, path)}
         is_starred = any(word.arg is None for word in call.keywords)
         if is_starred or any(isinstance(arg, ast.Starred) for arg in call.args):
             continue
         for name, default in _iter_defaults(program, built.class_name):
-            if name in given:
+            if name in passed:
                 continue
             for value in _list_alike(text, call, name)[:MOST]:
                 if evaluate_whole_number(value) != default:
@@ -54,16 +55,18 @@ def _list_paths(program: Program, failure: Failure) -> Iterator[str]:
     """
     op = program.trace.ops[failure.op]
     paths = [op.module]
-    for at, _ in filter(None, find_sides(failure)):
-        paths.append(program.states.get(op.inputs[at].tensor, "").rpartition(".")[0])
+    for at, dim in filter(None, find_sides(failure)):
+        origin = trace_dim(program, op.inputs[at], dim).fact.tensor
+        for tensor in (op.inputs[at].tensor, origin):
+            paths.append(program.states.get(tensor, "").rpartition(".")[0])
     for path in paths:
         parts = path.split(".")
         for end in range(1, len(parts) + 1):
             yield ".".join(parts[:end])
 
 
-def _iter_defaults(program: Program, class_name: str) -> Iterator[tuple[str, int]]:
-    """Yield the parameters of a class of the program whose default is a number."""
+def _iter_defaults(program: Program, class_name: str) -> Iterator[tuple[str, object]]:
+    """Yield the parameters of a class of the program that have a plain default."""
     for text in program.own_texts():
         for _, owner in text.definitions(class_name):
             for method in getattr(owner, "body", ()):
@@ -76,9 +79,8 @@ def _iter_defaults(program: Program, class_name: str) -> Iterator[tuple[str, int
                     *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
                 ]
                 for parameter, value in pairs:
-                    number = evaluate_whole_number(value) if value is not None else None
-                    if number is not None:
-                        yield parameter.arg, number
+                    if isinstance(value, ast.Constant):
+                        yield parameter.arg, value.value
 
 
 def _list_alike(text: SourceText, call: ast.Call, name: str) -> list[ast.expr]:
@@ -118,6 +120,8 @@ def is_alike(left: str, right: str) -> bool:
     """
     words = [re.findall(r"[a-z]+|\d+", _split_case(name)) for name in (left, right)]
     few, many = sorted(words, key=len)
+    if few == many:
+        return True
     pairs = [
         any(_is_short_for(word, other) for other in many)
         for word in few

@@ -100,6 +100,7 @@ def _explain_joined(
         shown = text.line_of(first)
         message = f"`{name}` takes tensors, and `{shown}` holds a `{kind}` at [{at}]"
         ways = _list_without_item(text, first, kind)
+        ways += _list_first_outputs(text, first, at, kind)
         ways += _list_conversions(text, call, first, at, kind)
         fixes = [
             Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
@@ -114,6 +115,18 @@ def _iter_named(words: dict[str | None, ast.expr]) -> Iterator[ast.expr]:
     for name in ("sequences", "tensors"):
         if name in words:
             yield words[name]
+
+
+def _list_first_outputs(
+    text: SourceText, first: ast.expr, at: int, kind: str
+) -> list[tuple[ast.expr, str]]:
+    """Return the first tensor of each output of models of which some return a tuple,
+    of logits and what a second head says.
+    """
+    if kind != "tuple" or not isinstance(first, ast.Name):
+        return []
+    item = "out[0]" if not at else "out[0] if isinstance(out, tuple) else out"
+    return [(first, f"[{item} for out in {text.written(first)}]")]
 
 
 def _list_without_item(

@@ -271,21 +271,28 @@ def get_place(program: Program, failure: Failure) -> Place:
     return (op.span.file, op.span.line, call)
 
 
+def _get_operation(node: ast.AST) -> str:
+    """Return the name of a called function, or of an operator; empty for others."""
+    if isinstance(node, ast.BinOp):
+        return type(node.op).__name__
+    return get_called_name(node) if isinstance(node, ast.Call) else ""
+
+
 def _name_call(text: SourceText, node: ast.expr | ast.stmt) -> str:
-    """Return the name of a call, with its number among those of the line, which it
-    keeps when its arguments are edited; of an operation, its text.
+    """Return the name of a call, or the operator between two operands, with its number
+    among those of the line, which it keeps when they are edited; else its text.
     """
-    name = get_called_name(node) if isinstance(node, ast.Call) else ""
+    name = _get_operation(node)
     if not name:
         return text.written(node)
     end = (node.end_lineno, node.end_col_offset)
     before = sum(
         1
         for other in text.nodes
-        if isinstance(other, ast.Call)
+        if isinstance(other, ast.expr)
         and other.lineno == node.lineno
         and (other.end_lineno, other.end_col_offset) < end
-        and get_called_name(other) == name
+        and _get_operation(other) == name
     )
     return f"{name} {before}"
 

@@ -21,7 +21,11 @@ from shapewright.engine.identity import (
     count_elements,
 )
 from shapewright.engine.memo import READ, Answer
-from shapewright.engine.private import is_batched, is_in_transform
+from shapewright.engine.private import (
+    is_batched,
+    is_in_dispatch_mode,
+    is_in_transform,
+)
 from shapewright.engine.quick_kernels import QuickKernels
 from shapewright.engine.unseen_calls import wrap_in_mode
 from shapewright.engine.values import (
@@ -148,8 +152,9 @@ def answer_gradient(
     elif get_plain_name(func) == "grad" and not (kwargs or {}).get("retain_graph"):
         for loss in nests.collect_tensors(args[:1]):
             engine.note_differentiation(loss)
-    followed = bool((kwargs or {}).get("create_graph"))
-    with _disable_nan_checks(), nullcontext() if followed else QuickKernels():
+    is_seen = is_in_dispatch_mode()  # who looks at the kernels is to see them all
+    is_seen |= bool((kwargs or {}).get("create_graph"))
+    with _disable_nan_checks(), nullcontext() if is_seen else QuickKernels():
         out = engine.run(func, *swapped)
     if get_plain_name(func) == "grad":
         of = args[1]  # torch passes them on as a tuple

@@ -122,6 +122,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return kind not in ("rank", "left-out", "pooled")
     if code == RNN_INPUT_SIZE and kind in OF_WIDTH and _is_series(program, failure):
         return True
+    if kind == "dtype" and "out of bounds" in failure.torch_message:
+        return True  # no fraction is an index
     if code == INDEX_OUT_OF_RANGE and (
         kind == "source" or (kind == "created" and _is_of_one(fix))
     ):
@@ -370,6 +372,7 @@ def _is_flattened(program: Program, fact: Fact) -> bool:
 def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> bool:
     """Return whether a view is left out that gives a tensor as many dims as it had: it
     is there to put the elements in another order, unless it states their sizes but one.
+    One that gives it more dims, of heads or steps, is what the next lines count on.
     """
     op = program.trace.ops[failure.op]
     if kind != "dropped" or op.name.rpartition(".")[2] not in ROWS or not op.inputs:
@@ -389,6 +392,8 @@ def _is_lost_order(program: Program, failure: Failure, fix: Fix, kind: str) -> b
         return False
     wanted = [value for _, value in op.arguments if type(value) is int]
     others = sum(size != want for size, want in zip(shape, wanted, strict=False))
+    if len(sizes) > len(shape) > 1:
+        return True
     return len(sizes) == len(shape) > 1 and (others > 1 or len(wanted) != len(shape))
 
 
