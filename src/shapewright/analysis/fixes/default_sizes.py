@@ -17,7 +17,12 @@ from shapewright.findings.finding import Fix
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import FUNCTIONS, get_last_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    get_last_name,
+    is_starred,
+)
 
 MOST = 3
 """Names that are tried for one parameter."""
@@ -30,6 +35,7 @@ def suggest_size_for_default(program: Program, failure: Failure) -> Iterator[Fix
     """Suggest `ViT(args.dim, image_size=args.img_size)` where a constructor leaves a
     size to its default, and a name in its scope speaks of the same.
     """
+    yield from _suggest_for_data(program)
     paths = _list_paths(program, failure)
     for path in dict.fromkeys(paths):
         place = find_constructor(program, path)
@@ -38,8 +44,7 @@ def suggest_size_for_default(program: Program, failure: Failure) -> Iterator[Fix
             continue
         text, call = place
         passed = {name for name, _, _ in iter_arguments(program, path)}
-        is_starred = any(word.arg is None for word in call.keywords)
-        if is_starred or any(isinstance(arg, ast.Starred) for arg in call.args):
+        if is_starred(call):
             continue
         for name, default in _iter_defaults(program, built.class_name):
             if name in passed:
@@ -47,6 +52,46 @@ def suggest_size_for_default(program: Program, failure: Failure) -> Iterator[Fix
             for value in _list_alike(text, call, name)[:MOST]:
                 if evaluate_whole_number(value) != default:
                     yield with_keyword(text, call, f"{name}={text.written(value)}")
+
+
+def _suggest_for_data(program: Program) -> Iterator[Fix]:
+    """Suggest `Series(table, horizon=HORIZON)` for a class of data that leaves a number
+    to its default beside a constant of that name.
+    """
+    for text in program.own_texts():
+        for call in text.nodes:
+            name = get_called_name(call)
+            if not isinstance(call, ast.Call) or not name or is_starred(call):
+                continue
+            for _, owner in text.definitions(name):
+                if not isinstance(owner, ast.ClassDef) or not _is_of_data(owner):
+                    continue
+                passed = {word.arg for word in call.keywords}
+                names = _list_names(owner)
+                passed |= {*names[: len(call.args)]}
+                for parameter, default in _iter_defaults(program, name):
+                    if parameter in passed or type(default) is not int:
+                        continue
+                    for value in _list_alike(text, call, parameter)[:MOST]:
+                        if evaluate_whole_number(value) != default:
+                            word = f"{parameter}={text.written(value)}"
+                            yield with_keyword(text, call, word)
+
+
+def _is_of_data(owner: ast.ClassDef) -> bool:
+    """Return whether a class is a data set: it gives items."""
+    return any(
+        getattr(method, "name", "") in ("__getitem__", "__iter__")
+        for method in owner.body
+    )
+
+
+def _list_names(owner: ast.ClassDef) -> list[str]:
+    """Return the parameters of the constructor of a class, by position."""
+    for method in owner.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+            return [argument.arg for argument in method.args.args][1:]
+    return []
 
 
 def _list_paths(program: Program, failure: Failure) -> Iterator[str]:
@@ -87,10 +132,15 @@ def _list_alike(text: SourceText, call: ast.Call, name: str) -> list[ast.expr]:
     """Return the names, options and entries in the scope of a call that speak of the
     same as a parameter.
     """
-    scope = text.around(call, *FUNCTIONS) or text.tree
+    scopes = [scope for scope in (text.around(call, *FUNCTIONS), text.tree) if scope]
     alike: dict[str, ast.expr] = {}
-    for node in ast.walk(scope) if scope is not None else ():
+    own = scopes[0] if scopes else None
+    for node in (node for scope in scopes for node in ast.walk(scope)):
         if not isinstance(node, ast.expr) or not _is_setting(node):
+            continue
+        around = text.around(node, *FUNCTIONS) or text.tree
+        is_constant = isinstance(node, ast.Name) and node.id.isupper()
+        if around is not own and not is_constant:
             continue
         last = get_last_name(node)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):

@@ -6,15 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.branch_sizes import (
+    suggest_dim_of_joins,
+    suggest_stride_of_shortcut,
+    suggest_turned_input,
+)
 from shapewright.analysis.fixes.class_sets import suggest_truths_of_classes
 from shapewright.analysis.fixes.data_sizes import (
     suggest_first_fit,
     suggest_size_of_table,
 )
 from shapewright.analysis.fixes.default_sizes import suggest_size_for_default
-from shapewright.analysis.fixes.list_orders import suggest_reversed_sizes
+from shapewright.analysis.fixes.label_sources import suggest_counted_labels
+from shapewright.analysis.fixes.list_orders import (
+    suggest_order_of_columns,
+    suggest_reversed_sizes,
+)
 from shapewright.analysis.fixes.loop_items import (
     suggest_exchanged_fields,
+    suggest_items_of_samples,
     suggest_reversed_maps,
 )
 from shapewright.analysis.fixes.options import FixOption, iter_options
@@ -25,6 +35,10 @@ from shapewright.analysis.fixes.other_lengths import (
 )
 from shapewright.analysis.fixes.overwritten_names import suggest_unreduced_rows
 from shapewright.analysis.fixes.rebound_names import suggest_first_value
+from shapewright.analysis.fixes.state_sizes import (
+    suggest_width_of_heads,
+    suggest_width_of_rows,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
 
@@ -36,6 +50,14 @@ def find_distant_fixes(program: Program, failure: Failure) -> Iterator[FixOption
 
 
 SUGGESTIONS = (
+    (0.55, suggest_order_of_columns),
+    (0.57, suggest_width_of_heads),
+    (0.58, suggest_width_of_rows),
+    (0.6, suggest_dim_of_joins),
+    (0.61, suggest_stride_of_shortcut),
+    (0.62, suggest_turned_input),
+    (0.63, suggest_counted_labels),
+    (0.64, suggest_items_of_samples),
     (0.65, suggest_exchanged_fields),
     (0.66, suggest_reversed_maps),
     (0.67, suggest_without_last),

@@ -1,5 +1,5 @@
-"""Layers of a list whose sizes are those of what they are given, in the reverse order:
-laterals by `channels` for maps from the smallest on.
+"""Layers of a list whose sizes are those of what they are given, in another order:
+laterals by `channels` for maps from the smallest on, tables for other columns.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from collections.abc import Iterator
 
 from shapewright.analysis.explanations import find_sides
 from shapewright.analysis.program_run import Program
-from shapewright.analysis.provenance.origins import find_constructor
-from shapewright.findings.codes import CHANNEL_MISMATCH, INNER_DIM_MISMATCH
+from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
+from shapewright.findings.codes import (
+    CHANNEL_MISMATCH,
+    INDEX_OUT_OF_RANGE,
+    INNER_DIM_MISMATCH,
+)
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText, join_lines
 
 OF_SIZES = frozenset({CHANNEL_MISMATCH, INNER_DIM_MISMATCH})
@@ -97,3 +102,62 @@ def _iter_lists(text: SourceText, call: ast.Call) -> Iterator[ast.expr]:
             yield node.iter
             return
         node = text.parent(node)
+
+
+def suggest_order_of_columns(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest the sizes of a list of tables in the order of the columns that they read,
+    where they fit in one order.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    numbered = re.fullmatch(r"(.+)\.\d+", op.module)
+    if unmet is None or unmet.code != INDEX_OUT_OF_RANGE or numbered is None:
+        return
+    rows: dict[int, int] = {}
+    for module in program.built:
+        sibling = re.fullmatch(rf"{re.escape(numbered[1])}\.(\d+)", module)
+        values = [value for *_, value in iter_arguments(program, module)]
+        shapes = [
+            other.inputs[1].shape
+            for other in program.trace.ops
+            if other.module == module and len(other.inputs) > 1
+        ]
+        if sibling is not None and values and shapes:
+            rows[int(sibling[1])] = shapes[0][0]
+    sizes = [rows[at] for at in sorted(rows)]
+    for values_of_table in program.data_values.values():
+        largest = values_of_table.columns
+        if len(largest) != len(sizes) or len(sizes) < FEWEST:
+            continue
+        order = sorted(range(len(sizes)), key=largest.__getitem__)
+        meant = dict(zip(order, sorted(sizes), strict=True))
+        if all(largest[at] < size for at, size in meant.items()):
+            yield from _write_order(
+                program, sizes, [meant[n] for n in range(len(sizes))]
+            )
+            return
+
+
+def _write_order(program: Program, sizes: list[int], meant: list[int]) -> Iterator[Fix]:
+    """Yield the edits of lists and dicts of these sizes."""
+    if len({*sizes}) != len(sizes):
+        return
+    for text in program.own_texts():
+        for node in text.nodes:
+            parts: list[ast.expr] = []
+            written: list[str] = []
+            if isinstance(node, ast.List | ast.Tuple):
+                parts, written = node.elts, [text.written(part) for part in node.elts]
+            elif isinstance(node, ast.Dict) and None not in node.keys:
+                parts = node.values
+                written = [
+                    f"{text.written(key)}: {text.written(value)}"
+                    for key, value in zip(node.keys, node.values, strict=True)
+                    if key is not None
+                ]
+            if [evaluate_whole_number(part) for part in parts] != sizes:
+                continue
+            if not isinstance(node, ast.expr):
+                continue
+            new = ", ".join(written[sizes.index(size)] for size in meant)
+            new = f"{text.written(node)[0]}{new}{text.written(node)[-1]}"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))

@@ -129,3 +129,44 @@ def _iter_reversed(text: SourceText, loop: ast.For, lists: set[str]) -> Iterator
             new = f"-1 - {text.written(index)}"
             shown = f"`{node.value.id}[{new}]`"
             yield Fix("fits", shown, (Edit(text.span(index), new),))
+
+
+def suggest_items_of_samples(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `pair[:, 0], pair[:, 1]` for `pair[0], pair[1]` where each sample is a
+    pair, and the first two samples of the batch are read.
+    """
+    unmet = failure.unmet
+    if unmet is None:
+        return
+    done: set[ast.AST] = set()
+    for op in program.trace.ops[: failure.op]:
+        source = op.inputs[0] if len(op.inputs) == 1 else None
+        place = program.node(op.span)
+        if source is None or place is None or source.tensor not in program.batches:
+            continue
+        text, node = place
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        scope = text.around(node, *FUNCTIONS) or text.tree
+        if scope is None or scope in done or source.ndim < 3:
+            continue
+        done.add(scope)
+        reads = [
+            part
+            for part in ast.walk(scope)
+            if isinstance(part, ast.Subscript)
+            and isinstance(part.value, ast.Name)
+            and part.value.id == node.value.id
+            and isinstance(part.ctx, ast.Load)
+        ]
+        numbers = {
+            part.slice.value
+            for part in reads
+            if isinstance(part.slice, ast.Constant) and type(part.slice.value) is int
+        }
+        if len(numbers) == source.shape[1] > 1 and numbers == {*range(len(numbers))}:
+            name = node.value.id
+            edits = tuple(Edit(text.span(part.slice).start, ":, ") for part in reads)
+            shown = ", ".join(f"{name}[:, {number}]" for number in sorted(numbers))
+            yield Fix("fits", f"`{shown}`", edits)
+            return

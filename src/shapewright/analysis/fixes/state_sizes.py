@@ -7,14 +7,20 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.constructors import (
     replace_argument,
+    resize_producer,
     write_changed_size,
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import find_constructor, iter_arguments
-from shapewright.findings.codes import BROADCAST_MISMATCH, MASK_SHAPE
+from shapewright.findings.codes import (
+    BROADCAST_MISMATCH,
+    ELEMENT_COUNT_MISMATCH,
+    MASK_SHAPE,
+)
 from shapewright.findings.finding import Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.syntax_nodes import (
@@ -145,3 +151,93 @@ def _list_sizes(function: ast.FunctionDef, attribute: str) -> dict[str, int | No
         sizes |= {name: values.get(name) for name in names if name in defaults}
         waiting = [value for name in names for value in assigned.get(name, ())]
     return sizes
+
+
+def suggest_width_of_heads(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `build_table(self.head_dim, n)` for `build_table(dim, n)` where a table
+    of the whole width meets the features of one head.
+    """
+    unmet, op = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != BROADCAST_MISMATCH or len(op.inputs) != 2:
+        return
+    widths = [fact.shape[-1:] for fact in op.inputs]
+    for at, own in enumerate(op.inputs):
+        has, needs = (*widths[at], 0)[0], (*widths[1 - at], 0)[0]
+        if not needs or has <= needs or has % needs:
+            continue
+        for path in _list_states(program, (own,), has):
+            owner, _, attribute = path.rpartition(".")
+            built = program.built.get(owner)
+            for function in _iter_constructors(
+                program, built.class_name if built else ""
+            ):
+                yield from _write_width(program, function, attribute)
+
+
+def _write_width(
+    program: Program, function: ast.FunctionDef, attribute: str
+) -> Iterator[Fix]:
+    """Yield the call that makes a table in a constructor with the width of a head."""
+    parts = {
+        text.written(target): value.left.id
+        for text in program.own_texts()
+        if function in text.nodes
+        for target, value in iter_assignments(function, unpacked=True)
+        if isinstance(value, ast.BinOp)
+        and isinstance(value.op, ast.FloorDiv)
+        and isinstance(value.left, ast.Name)
+    }
+    for text in program.own_texts():
+        if function not in text.nodes:
+            continue
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or not _makes(function, call, attribute):
+                continue
+            for argument in call.args:
+                for part, whole in parts.items():
+                    if isinstance(argument, ast.Name) and argument.id == whole:
+                        yield replace_argument(text, call, whole, argument, part)
+
+
+def _makes(function: ast.FunctionDef, call: ast.Call, attribute: str) -> bool:
+    """Return whether a call makes what an attribute or a buffer of a module is."""
+    names: set[str] = set()
+    for node in ast.walk(function):
+        if get_called_name(node) == "register_buffer" and isinstance(node, ast.Call):
+            is_named = bool(node.args) and ast.unparse(node.args[0]) == repr(attribute)
+            for part in node.args[1:2] if is_named else ():
+                if part is call:
+                    return True
+                names |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign) or node.value is not call:
+            continue
+        for target in node.targets:
+            parts = getattr(target, "elts", [target])
+            if any(get_own_attribute(part) == attribute for part in parts):
+                return True
+            if names & {getattr(part, "id", "") for part in parts}:
+                return True
+    return False
+
+
+def suggest_width_of_rows(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `nn.Conv2d(hidden, d, 4)` where a `reshape(-1, d)` before the call that
+    fails made several rows of the channels of each place.
+    """
+    unmet, failed = failure.unmet, program.trace.ops[failure.op]
+    if unmet is None or unmet.code != ELEMENT_COUNT_MISMATCH:
+        return
+    for op in reversed(program.trace.ops[: failure.op]):
+        if op.call != failed.call or op.name.rpartition(".")[2] not in ROWS:
+            continue
+        source, rows = op.inputs[0], op.outputs[0]
+        if rows.ndim != 2 or source.ndim < 3:
+            continue
+        has, needs = source.shape[-1], rows.shape[-1]
+        if has > needs and has % needs == 0:
+            yield from resize_producer(program, source, source.ndim - 1, needs)
+            return
+
+
+ROWS = operators_with("regroups_dims")

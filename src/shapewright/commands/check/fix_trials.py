@@ -99,6 +99,10 @@ def has_many_calls(program: Program) -> bool:
     return len(program.trace.ops) > MANY_CALLS
 
 
+OF_MAKERS = frozenset({"any-batch", "definition", "distant", "exchanged"})
+"""Kinds of fixes with which what a call is given is made in another way."""
+
+
 @dataclass(slots=True)
 class FixTrials:
     """Tries edits by running the program with each, within a budget of runs, calls and
@@ -231,8 +235,7 @@ class FixTrials:
             if not is_helpful(option, moved, place, code, program, self.crowded):
                 continue
             guessed, turns = option.kind in GUESSED, option.kind == "layout"
-            # What is made for the batch, or by what was built, changes with it.
-            of_maker = option.kind in ("any-batch", "definition", "exchanged")
+            of_maker = option.kind in OF_MAKERS
             if of_maker or not is_refused_after(
                 failed, run.outline, option.fix, guessed, turns
             ):
