@@ -67,29 +67,37 @@ def find_largest_of_batches(scene: HazardContext) -> Iterator[Finding]:
         if call.name not in LARGEST or len(call.op.inputs) != 1:
             continue
         values = call.op.inputs[0]
-        if values.ndim != 2 or min(values.shape) < 2 or call.op.outputs[0].shape:
+        is_whole = not call.op.outputs[0].shape
+        is_along = call.given(1, "dim") in (0, -2)
+        if values.ndim != 2 or min(values.shape) < 2 or is_whole is is_along:
             continue
         maker = find_value_maker(scene, values)
         if maker is None or maker.name not in LINEAR or call.op.span in seen:
             continue
-        target = _find_target(scene, call.op.outputs[0], values.shape[0])
+        target = _find_target(scene, call.op.outputs[0], values.shape)
         if target is None:
             continue
         seen.add(call.op.span)
         is_column = len(target.op.outputs[0].shape) == 2
-        keeping = ", kept as a column" if is_column else ""
+        keeping = ", kept as a column," if is_column else ""
+        number = "without `dim` is one number"
+        if is_along:
+            number = "along dim 0 is a number of each action"
         message = (
-            f"{scene.operation(call.op)} of {format_shape(values)} without `dim` is one"
-            f" number for all {values.shape[0]} samples: the largest value of each"
-            f" sample is along dim 1{keeping}"
+            f"{scene.operation(call.op)} of {format_shape(values)} {number} for all"
+            f" {values.shape[0]} samples: the largest value of each sample is"
+            f"{keeping} along dim 1"
         )
         yield scene.finding(
             BATCH_AXIS, call.op, message, (target.op, "the target of each sample")
         )
 
 
-def _find_target(scene: HazardContext, fact: Fact, size: int) -> OperatorCall | None:
+def _find_target(
+    scene: HazardContext, fact: Fact, values: tuple[int, ...]
+) -> OperatorCall | None:
     """Return the sum of numbers of samples and a discounted number, or None."""
+    shapes = ((values[0],), (values[0], 1), values)
     is_discounted = False
     for _ in range(FARTHEST):
         users = scene.users.get(fact.tensor, ())
@@ -97,7 +105,7 @@ def _find_target(scene: HazardContext, fact: Fact, size: int) -> OperatorCall | 
             return None
         user = users[0]
         shape = user.op.outputs[0].shape
-        if user.name in SUMS and is_discounted and shape in ((size,), (size, 1)):
+        if user.name in SUMS and is_discounted and shape in shapes:
             return user
         if user.name in PRODUCTS:
             is_discounted |= _is_discounting(user)

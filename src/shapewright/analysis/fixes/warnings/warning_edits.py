@@ -108,6 +108,7 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
 )
 from shapewright.analysis.fixes.warnings.part_edits import suggest_written_source
 from shapewright.analysis.fixes.warnings.policy_edits import (
+    suggest_chosen_action,
     suggest_largest_of_sample,
     suggest_ratio,
 )
@@ -306,6 +307,7 @@ WAYS: dict[str, Suggest] = {
         suggest_coordinates,
         suggest_rows_for_samples,
         suggest_last_of_broadcast,
+        suggest_chosen_action,
         suggest_equal_ranks,
     ),
     STATE_DROPPED: suggest_carried_state,
