@@ -1,4 +1,4 @@
-"""The usual mistakes of agents and of vision, in each way in which people write them."""
+"""The usual mistakes of agents and of vision, in each way in which they are written."""
 
 from __future__ import annotations
 
