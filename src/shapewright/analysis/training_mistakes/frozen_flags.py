@@ -171,12 +171,13 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
     known |= {
         function.name
         for _, function in text.functions()
-        if isinstance(function, ast.FunctionDef) and _returns_module(function, known)
+        if isinstance(function, ast.FunctionDef)
+        and _is_maker_of_modules(function, known)
     }
     return bool(kinds) and all(kind in known | classes for kind in kinds)
 
 
-def _returns_module(function: ast.FunctionDef, known: set[str]) -> bool:
+def _is_maker_of_modules(function: ast.FunctionDef, known: set[str]) -> bool:
     """Return whether a function returns a module that it builds."""
     results = [
         node.value for node in ast.walk(function) if isinstance(node, ast.Return)

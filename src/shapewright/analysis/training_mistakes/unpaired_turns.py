@@ -38,10 +38,10 @@ Turned = list[tuple[str, ast.expr, ast.stmt]]
 def find_unpaired_turns(scene: RehearsalContext) -> Iterator[Finding]:
     """Find conditions that draw and turn one of the two results of a function."""
     pairs = [
-        (text, *found)
+        (text, *turn)
         for text in scene.program.own_texts()
         for _, function in text.functions()
-        for found in _find_turns(function)
+        for turn in _find_turns(function)
     ]
     if not pairs or not has_target_of_pixels(scene):
         return
