@@ -17,6 +17,7 @@ import pytest
 PARTS = {
     "rehearsing/test_ways_of_attention.py::test_a_mistake_is_told_in_each_way": 9,
     "rehearsing/test_ways_of_training.py::test_a_mistake_is_told_in_each_way": 9,
+    "rehearsing/test_ways_of_agents.py::test_a_mistake_is_told_in_each_way": 12,
     "rehearsing/test_unread_layers.py::test_a_result_that_nothing_reads_is_named": 3,
     "checking/hazards/test_batch_norms.py::test_a_mean_of_all_channels_is_found": 3,
     "checking/hazards/test_batch_norms.py::test_other_norms_are_quiet": 3,

@@ -102,8 +102,23 @@ WRONG = {
         "        return x, self.y[index]\n"
         "train_set, val_set = random_split(Own(80), [60, 20])"
     ),
+    "one flag for both": (
+        f"{OWN}        if self.training and random.random() < 0.5:\n"
+        "            x = x.flip(0)\n        return x, self.y[index]\n"
+        "train_set, val_set = Own(60, True), Own(20, True)"
+    ),
 }
 RIGHT = {
+    "a flag that is off for both": (
+        f"{OWN}        if self.training and random.random() < 0.5:\n"
+        "            x = x.flip(0)\n        return x, self.y[index]\n"
+        "train_set, val_set = Own(60, False), Own(20, False)"
+    ),
+    "a flag of something else": (
+        f"{OWN}        if not self.training and random.random() < 0.5:\n"
+        "            x = x.flip(0)\n        return x, self.y[index]\n"
+        "train_set, val_set = Own(60, True), Own(20, True)"
+    ),
     "a transform for the training only": (
         "train_set, val_set = Rows(60, transform=changes), Rows(20)"
     ),

@@ -45,7 +45,7 @@ def suggest_other_joined_dim(program: Program, failure: Failure) -> Iterator[Fix
         written += call.args[1:2]
         now = evaluate_whole_number(written[0], SIGNED) if written else 0
         shapes = _list_shapes(maker)
-        if now is None or not shapes:
+        if now is None or not shapes or _is_of_samples(maker, now):
             continue
         rank = len(next(iter(shapes.values())))
         fitting = sorted(
@@ -96,6 +96,15 @@ def _is_of_batches(program: Program, op: Op) -> bool:
     return all(fact.requires_grad for fact in op.inputs) or any(
         short.usual == counts[0] for short in program.remainders
     )
+
+
+def _is_of_samples(join: Op, dim: int) -> bool:
+    """Return whether a call puts several samples, (1, ...), below each other: a batch,
+    which no other dim would make.
+    """
+    sizes = {fact.shape[:1] for fact in join.inputs}
+    is_cat = join.name.rpartition(".")[2] in JOINING
+    return is_cat and dim == 0 and sizes == {(1,)} and len(join.inputs) > MOST_SHOWN
 
 
 def _list_shapes(op: Op) -> dict[int, tuple[int, ...]]:

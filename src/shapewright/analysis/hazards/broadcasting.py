@@ -18,6 +18,7 @@ from shapewright.analysis.hazards.context import (
     LOSSES,
     HazardContext,
 )
+from shapewright.analysis.hazards.paired_losses import find_paired_losses
 from shapewright.analysis.hazards.relative_coordinates import (
     find_relative_columns,
 )
@@ -230,7 +231,11 @@ def find_outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
             if paired_axis is not None:
                 seen.add(call.op.span)
                 yield _report_broadcast(scene, call, *paired_axis, loss)
-    for finding in (*find_collected_pairs(scene), *find_agreeing_columns(scene)):
+    for finding in (
+        *find_collected_pairs(scene),
+        *find_agreeing_columns(scene),
+        *find_paired_losses(scene),
+    ):
         if finding.span is not None and finding.span not in seen:
             seen.add(finding.span)
             yield finding

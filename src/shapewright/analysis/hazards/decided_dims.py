@@ -78,6 +78,7 @@ def find_decided_dims(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from _find_other_dims_of_scores(scene)
     yield from _find_dims_of_losses(scene)
+    yield from _find_dims_beside_losses(scene)
     yield from _find_choices_of_all(scene)
     seen: set[object] = set()
     for call in scene.calls:
@@ -171,6 +172,40 @@ def _find_dims_of_losses(scene: HazardContext) -> Iterator[Finding]:
             f"{scene.operation(call.op)} of {format_shape(fact)} runs along dim"
             f" {along}, and `{loss.name}` reads the {fact.shape[1]} classes along"
             " dim 1",
+            (loss.op, "the loss reads the classes here"),
+        )
+
+
+def _find_dims_beside_losses(scene: HazardContext) -> Iterator[Finding]:
+    """Find `scores.softmax(-1)` of maps, (samples, classes, height, width), whose
+    classes a loss reads along dim 1.
+    """
+    seen: set[object] = set()
+    for call in scene.calls:
+        if call.name not in SOFTMAXES or call.op.span in seen or not call.op.inputs:
+            continue
+        fact, along = call.op.inputs[0], find_softmax_dim(call)
+        if along is None or fact.ndim < len("NCHW") or along % fact.ndim < 2:
+            continue
+        loss = next(
+            (
+                user
+                for user in scene.users.get(fact.tensor, ())
+                if user.name in CLASS_LOSSES
+                and user.op.inputs[0].tensor == fact.tensor
+                and not user.op.inputs[1].dtype.startswith("float")
+            ),
+            None,
+        )
+        if loss is None or not scene.in_user_code(call.op):
+            continue
+        seen.add(call.op.span)
+        yield scene.finding(
+            WRONG_AXIS,
+            call.op,
+            f"{scene.operation(call.op)} of {format_shape(fact)} runs along dim"
+            f" {along % fact.ndim}, and `{loss.name}` reads the {fact.shape[1]} classes"
+            " along dim 1",
             (loss.op, "the loss reads the classes here"),
         )
 

@@ -29,7 +29,7 @@ def find_cancelled_temperatures(scene: HazardContext) -> Iterator[Finding]:
     for call in scene.calls:
         if call.name not in QUOTIENTS or call.op.span in seen:
             continue
-        if not call.op.inputs or not _is_number(call):
+        if not call.op.inputs or not _is_number(call) or _is_own_sum(scene, call):
             continue
         softmax = find_value_maker(scene, call.op.inputs[0])
         if softmax is None or softmax.name != "softmax":
@@ -57,6 +57,16 @@ def _is_number(call: OperatorCall) -> bool:
         return call.op.inputs[1].numel == 1 and call.op.inputs[0].numel > 1
     number = call.given(1, "other")
     return isinstance(number, int | float) and "__r" not in call.op.function
+
+
+def _is_own_sum(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a tensor is divided by its own sum, as `Categorical` does."""
+    divisor = scene.maker(call.op.inputs[1]) if len(call.op.inputs) == 2 else None
+    return (
+        divisor is not None
+        and divisor.name == "sum"
+        and divisor.op.inputs[0].tensor == call.op.inputs[0].tensor
+    )
 
 
 def _find_normalizing(scene: HazardContext, fact: Fact) -> OperatorCall | None:

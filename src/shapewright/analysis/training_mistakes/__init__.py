@@ -92,6 +92,7 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import (
     unequal_transforms as unequal_transforms,
 )
+from shapewright.analysis.training_mistakes import unpaired_turns as unpaired_turns
 from shapewright.analysis.training_mistakes import worker_copies as worker_copies
 from shapewright.analysis.training_mistakes import written_rates as written_rates
 from shapewright.analysis.training_mistakes.context import RehearsalContext

@@ -13,6 +13,10 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.flagged_changes import (
+    find_argument,
+    find_flagged_change,
+)
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
 from shapewright.analysis.training_mistakes.random_changes import (
     find_item_change,
@@ -116,6 +120,19 @@ def _compare(
                 effect,
                 text.span(place if is_part else value),
                 (text.span(steps[0]), "this changes each sample at random"),
+            )
+    flagged = find_flagged_change(text, get_called_name(call))
+    if flagged is not None and not is_part:
+        parameter, block, wanted = flagged
+        values = [find_argument(text, built, parameter) for built in (call, trained)]
+        if values[0] is not None and all(
+            value is not None and ast.unparse(value) == wanted for value in values
+        ):
+            return build_finding(
+                AUGMENTED_EVALUATION,
+                effect,
+                text.span(values[0]),
+                (text.span(block.test), f"`{parameter}` changes samples at random"),
             )
     change = find_item_change(text, get_called_name(call))
     if change is None or _is_flagged(text, call, trained):

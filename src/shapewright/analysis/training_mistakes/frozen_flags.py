@@ -31,7 +31,8 @@ from shapewright.program.syntax_nodes import (
 
 MISSPELT = frozenset(
     {"require_grad", "require_grads", "requires_grads", "requires_gradient",
-     "requires_grad_", "require_gradient", "requiresGrad"}
+     "requires_grad_", "require_gradient", "requiresGrad", "required_grad",
+     "require_gradients", "requires_gradients", "requries_grad", "required_gradient"}
 )  # fmt: skip
 OF_GROUPS = frozenset({"lr", "weight_decay", "momentum", "betas"})
 """Settings that an optimizer keeps in its groups of parameters."""
@@ -167,4 +168,21 @@ def _is_module(text: SourceText, node: ast.expr) -> bool:
         if isinstance(definition, ast.ClassDef)
     }
     known = {"Sequential", "Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM"}
+    known |= {
+        function.name
+        for _, function in text.functions()
+        if isinstance(function, ast.FunctionDef)
+        and _is_maker_of_modules(function, known)
+    }
     return bool(kinds) and all(kind in known | classes for kind in kinds)
+
+
+def _is_maker_of_modules(function: ast.FunctionDef, known: set[str]) -> bool:
+    """Return whether a function returns a module that it builds."""
+    results = [
+        node.value for node in ast.walk(function) if isinstance(node, ast.Return)
+    ]
+    return bool(results) and all(
+        isinstance(value, ast.Call) and get_called_name(value) in known
+        for value in results
+    )

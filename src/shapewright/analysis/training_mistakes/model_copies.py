@@ -38,8 +38,8 @@ from shapewright.program.syntax_nodes import (
 
 STATES = frozenset({"parameters", "named_parameters", "buffers", "values", "items"})
 """Methods over whose results an update of a copy loops."""
-
-
+WRITERS = frozenset({"update", "__setitem__"})
+"""Methods of dicts that write items."""
 SELF = frozenset({"eval", "train", "to", "cuda", "cpu", "requires_grad_", "float"})
 """Methods of modules that return the module itself."""
 SHALLOW = frozenset({"copy.copy", "copy"})
@@ -97,6 +97,8 @@ def _find_own_loads(text: SourceText) -> Iterator[Finding]:
         if pair is None or ast.unparse(pair[0]) != ast.unparse(pair[1]):
             continue
         origin = _find_origin(text, node, pair[0])
+        if isinstance(node, ast.Call) and _is_rewritten(text, node):
+            continue
         if not isinstance(node, ast.Call | ast.For) or origin is None:
             continue
         copy, (where, model) = text.written(pair[0]), origin
@@ -108,6 +110,26 @@ def _find_own_loads(text: SourceText) -> Iterator[Finding]:
             text.span(place),
             (text.span(where), f"`{copy}` gets the weights of `{model}` here"),
         )
+
+
+def _is_rewritten(text: SourceText, load: ast.Call) -> bool:
+    """Return whether the state that a model loads was written item by item, as in
+    `state[key] = tau * value + (1 - tau) * state[key]`.
+    """
+    state = load.args[0] if load.args else None
+    if not isinstance(state, ast.Name):
+        return False
+    scope = text.around(load, *FUNCTIONS)
+    for node in text.nodes:
+        target: ast.AST | None = None
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            target = node.value
+        elif isinstance(node, ast.Call) and get_called_name(node) in WRITERS:
+            target = get_receiver(node)
+        is_state = isinstance(target, ast.Name) and target.id == state.id
+        if is_state and text.around(node, *FUNCTIONS) is scope:
+            return True
+    return False
 
 
 def _find_origin(

@@ -57,7 +57,7 @@ def find_separate_draws(scene: RehearsalContext) -> Iterator[Finding]:
         for _, function in text.functions()
         for pair in _find_pairs(text, function)
     ]
-    if not pairs or not _has_target_of_pixels(scene):
+    if not pairs or not has_target_of_pixels(scene):
         return
     for text, first, second, names in pairs:
         yield build_finding(
@@ -83,13 +83,13 @@ def _find_pairs(
     yield from _find_same_calls(text, function, returned)
     turned: list[tuple[ast.expr, str]] = []
     for node in nodes:
-        if isinstance(node, ast.If) and not node.orelse and _is_drawn(node.test):
+        if isinstance(node, ast.If) and not node.orelse and is_drawn(node.test):
             names = _get_turned_names(node.body)
             if len(names) == 1:
                 turned.append((node.test, names.pop()))
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.IfExp):
             names = _get_turned_names([node])
-            if _is_drawn(node.value.test) and len(names) == 1:
+            if is_drawn(node.value.test) and len(names) == 1:
                 turned.append((node.value.test, names.pop()))
     known = [(test, name) for test, name in turned if name in returned]
     for (first, name), (second, other) in pairwise(known):
@@ -126,7 +126,7 @@ def _find_same_calls(
     for called, drawn in others.items():
         same_calls = [c for _, c in results if text.written(c.func) == called]
         moves = any(
-            _is_turn(node)
+            is_turn(node)
             for _, moving in text.functions(get_called_name(drawn[0]))
             for node in ast.walk(moving)
         )
@@ -214,8 +214,8 @@ def _is_drawing(function: ast.AST) -> bool:
         if any(get_called_name(part) in DRAWS for part in ast.walk(value)):
             drawn |= collect_names(target)
     conditions = (n.test for n in nodes if isinstance(n, ast.If | ast.IfExp))
-    moves = [node for node in nodes if _is_turn(node)]
-    if moves and any(_is_drawn(test) for test in conditions):
+    moves = [node for node in nodes if is_turn(node)]
+    if moves and any(is_drawn(test) for test in conditions):
         return True
     moves += [node for node in nodes if isinstance(node, ast.Slice)]
     return any(
@@ -225,7 +225,7 @@ def _is_drawing(function: ast.AST) -> bool:
     )
 
 
-def _is_drawn(test: ast.expr) -> bool:
+def is_drawn(test: ast.expr) -> bool:
     """Return whether a condition draws a random number itself."""
     return any(get_called_name(node) in DRAWS for node in ast.walk(test))
 
@@ -236,21 +236,21 @@ def _get_turned_names(body: list[ast.stmt]) -> set[str]:
     for statement in body:
         if not isinstance(statement, ast.Assign):
             return set()
-        if not any(_is_turn(node) for node in ast.walk(statement.value)):
+        if not any(is_turn(node) for node in ast.walk(statement.value)):
             return set()
         for target in statement.targets:
             names |= collect_names(target)
     return names
 
 
-def _is_turn(node: ast.AST) -> bool:
+def is_turn(node: ast.AST) -> bool:
     """Return whether an expression moves pixels: a flip, a crop, `[::-1]`."""
     if isinstance(node, ast.Slice) and isinstance(node.step, ast.UnaryOp):
         return True
     return any(word in get_called_name(node).lower() for word in TURNS)
 
 
-def _has_target_of_pixels(scene: RehearsalContext) -> bool:
+def has_target_of_pixels(scene: RehearsalContext) -> bool:
     """Return whether a loss compares each pixel of a prediction with a batch's target.
 
     The prediction must come of another tensor of the batch.

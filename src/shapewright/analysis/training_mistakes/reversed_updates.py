@@ -19,6 +19,7 @@ from shapewright.findings.codes import (
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
     LOOPS,
     collect_names,
     get_called_name,
@@ -47,7 +48,7 @@ def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
             if model not in trained or copy in trained or to_copy or not to_model:
                 continue
             node = to_model[0][0]
-            if not is_in_training(text, node):
+            if not is_in_training(text, node) and not _is_in_step(text, node, start):
                 continue
             yield build_finding(
                 REVERSED_UPDATE,
@@ -56,6 +57,17 @@ def find_reversed_updates(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(node),
                 (text.span(start), f"`{copy}` is a copy from here on"),
             )
+
+
+def _is_in_step(text: SourceText, node: ast.expr, start: ast.expr) -> bool:
+    """Return whether a method that trains makes an update, of a copy that the object is
+    built with.
+    """
+    method, maker = (text.around(part, *FUNCTIONS) for part in (node, start))
+    if method is None or getattr(maker, "name", "") != "__init__":
+        return False
+    called = {get_called_name(part) for part in ast.walk(method)}
+    return {"backward", "step"} <= called
 
 
 def iter_trained(text: SourceText) -> Iterator[str]:

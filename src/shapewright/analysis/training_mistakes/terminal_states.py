@@ -141,7 +141,8 @@ def _is_turned_anywhere(text: SourceText) -> bool:
         elif isinstance(node, ast.IfExp):
             # `1.0 if done else -0.01` is a reward
             is_number = isinstance(node.body, ast.Constant) and bool(node.body.value)
-            inner = node.test if not is_number else None
+            is_next = "reset" in ast.unparse(node.body)  # `reset() if done else state`
+            inner = node.test if not (is_number or is_next) else None
         for part in ast.walk(inner) if inner is not None else ():
             if isinstance(part, ast.Name | ast.Attribute):
                 name = part.id if isinstance(part, ast.Name) else part.attr

@@ -372,6 +372,12 @@ class Facts:
                 for key, parameter in watched.held.items()
                 if parameter.requires_grad and key not in watched.had
             ]
+            is_beside = len(self.watched) > 1  # one number then is a temperature
+            no_inputs = {
+                key
+                for key, parameter in watched.held.items()
+                if not parameter.requires_grad or (is_beside and parameter.numel() == 1)
+            }
         if self.maybe_unused.keys() & self.had.keys():
             never = [key for key in never if key not in self.maybe_unused]
         known = [paths[key] for key in never if key in paths]
@@ -382,7 +388,7 @@ class Facts:
             len(watched.held),
             tuple(known[:MOST_PATHS]),
             sum(key not in paths for key in never),
-            sum(key not in paths for key in watched.held),
+            sum(key not in paths for key in watched.held if key not in no_inputs),
             tuple(
                 paths.get(key, "a parameter of no module that ran")
                 for key, count in watched.counts.items()

@@ -31,7 +31,7 @@ from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
-from shapewright.record.ops import Op
+from shapewright.record.ops import Fact, Op
 
 
 def suggest_equal_ranks(
@@ -42,7 +42,8 @@ def suggest_equal_ranks(
         if op.span != finding.span or len(op.inputs) < 2:
             continue
         left_shape, right_shape = op.inputs[0].shape, op.inputs[1].shape
-        if left_shape and right_shape == (*left_shape[:-1], 1) != left_shape:
+        is_single = right_shape == (*left_shape[:-1], 1) != left_shape
+        if left_shape and is_single and not _has_chosen_outputs(program, op.inputs[0]):
             yield from resize_producer(program, op.inputs[0], -1, 1)
         if len(left_shape) == len(right_shape):
             continue
@@ -65,6 +66,30 @@ def suggest_equal_ranks(
                 if place is not None:
                     yield append_method(text, place[0], method)
         return
+
+
+def _has_chosen_outputs(program: Program, fact: Fact) -> bool:
+    """Return whether one of a layer's outputs is chosen elsewhere, as the best action
+    is: the layer needs all of them.
+    """
+    maker = program.producers.get(fact.tensor)
+    if maker is None or len(maker.inputs) < 2:
+        return False
+    weight = maker.inputs[1].tensor
+    twins = {
+        op.outputs[0].tensor
+        for op in program.trace.ops
+        if op.name == maker.name and op.outputs and len(op.inputs) > 1
+        if op.inputs[1].tensor == weight
+    }
+    return any(
+        op.name.rpartition(".")[2] in CHOICES and op.inputs[0].tensor in twins
+        for op in program.trace.ops
+        if op.inputs
+    )
+
+
+CHOICES = frozenset({"argmax", "max", "gather"})
 
 
 def _is_met_by_row(program: Program, op: Op) -> bool:

@@ -73,6 +73,8 @@ def suggest_other_dim(
             return  # one score for each pixel: no softmax is meant
         if (op.name.rpartition(".")[2] in SUMMING or alone) and rank > 2:
             dims = [1, *dims]  # the steps, not the features
+        if "softmax" in op.name and rank > 3 and 1 in wide and match is None:
+            dims = [1, *dims]  # the classes of maps
         dims = list(dict.fromkeys(dims))
         if "without `dim`" in finding.message and own is not None:
             dims = [-1, int(own[1])] if rank == 3 else [int(own[1])]

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import cut_lines, find_block, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.paired_augmentations import DRAWS
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -183,3 +189,34 @@ def _choose_name(text: SourceText, names: tuple[str, ...]) -> str:
     """Return the first name that a file does not use."""
     taken = {name for node in text.nodes for name in collect_names(node)}
     return next((name for name in names if name not in taken), names[-1])
+
+
+def suggest_turned_mask(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `mask = mask.flip(-1)` beside `image = image.flip(-1)`, where the dims
+    count from the last one.
+    """
+    words = re.findall(r"`([^`]+)`", finding.message)
+    if len(words) != 2 or not isinstance(node, ast.Call):
+        return
+    if "along another dim" in finding.message:
+        statement = text.statement_of(node)
+        values = getattr(statement, "value", None)
+        first = values.elts[0] if isinstance(values, ast.Tuple) else None
+        if first is None or first is node:
+            return
+        new = _write_turn(text, first, words[1], words[0])  # as the first one is
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+        return
+    name, other = words
+    new = f"{other} = {_write_turn(text, node, name, other)}"
+    if re.search(r"[(\[, ]\d", new):
+        return  # a dim that counts from the first one may be another of the mask
+    edit = write_after(text, text.statement_of(node), new)
+    yield Fix("fits", f"`{join_lines(new)}` below it", (edit,))
+
+
+def _write_turn(text: SourceText, turn: ast.expr, name: str, other: str) -> str:
+    """Return the text of a turn of another name."""
+    return re.sub(rf"\b{re.escape(name)}\b", other, text.written(turn))

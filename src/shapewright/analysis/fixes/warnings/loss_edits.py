@@ -150,7 +150,7 @@ def suggest_without_activation(
     makers = [
         op
         for op in program.trace.ops
-        if op.span == place and op.name.rpartition(".")[2] in RANGES
+        if op.span == place and op.name.rpartition(".")[2] in {*RANGES, "softmax"}
     ]
     if makers:
         yield from _suggest_without(program, makers[-1])

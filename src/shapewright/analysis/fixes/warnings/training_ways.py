@@ -22,7 +22,10 @@ from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_own_data_set,
     suggest_shuffle,
 )
-from shapewright.analysis.fixes.warnings.draw_edits import suggest_one_draw
+from shapewright.analysis.fixes.warnings.draw_edits import (
+    suggest_one_draw,
+    suggest_turned_mask,
+)
 from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_exchanged_predictions,
     suggest_exchanged_quotient,
@@ -330,7 +333,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SEED_REPEATED: suggest_one_seed,
     EPOCH_NOT_SET: suggest_set_epoch,
     REPEATED_BY_WORKERS: suggest_share_of_worker,
-    SEPARATE_DRAWS: suggest_one_draw,
+    SEPARATE_DRAWS: combine(suggest_one_draw, suggest_turned_mask),
     SHARED_TRANSFORM: suggest_own_data_set,
     AUGMENTED_EVALUATION: suggest_plain_samples,
     SHUFFLED_ORDER: suggest_loader_in_order,

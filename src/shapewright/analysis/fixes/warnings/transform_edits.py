@@ -50,6 +50,9 @@ def suggest_plain_samples(
         words = f"`{new}` for `{text.written(node)}`"
         yield Fix("fits", words, (Edit(text.span(node), new),))
         return
+    if isinstance(node, ast.Constant) and node.value is True:
+        yield Fix("fits", "`False`", (Edit(text.span(node), "False"),))
+        return
     call = text.around(node, ast.Call)
     assigned = text.around(node, ast.Assign)
     value = assigned.value if assigned is not None else None

@@ -107,6 +107,11 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_shifted_numbers,
 )
 from shapewright.analysis.fixes.warnings.part_edits import suggest_written_source
+from shapewright.analysis.fixes.warnings.policy_edits import (
+    suggest_chosen_action,
+    suggest_largest_of_sample,
+    suggest_ratio,
+)
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
@@ -302,6 +307,7 @@ WAYS: dict[str, Suggest] = {
         suggest_coordinates,
         suggest_rows_for_samples,
         suggest_last_of_broadcast,
+        suggest_chosen_action,
         suggest_equal_ranks,
     ),
     STATE_DROPPED: suggest_carried_state,
@@ -368,13 +374,13 @@ WAYS: dict[str, Suggest] = {
     SCALED_LABELS: suggest_whole_labels,
     MINIMIZED_OVERLAP: suggest_lost_overlap,
     ADVERSARIAL_LABELS: suggest_label_of_side,
-    REVERSED_POLICY: suggest_negative,
+    REVERSED_POLICY: combine(suggest_ratio, suggest_negative),
     UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: combine(suggest_transpose, suggest_channels_last),
     PADDED_MEAN: combine(suggest_counted_elements, suggest_masked_mean),
     REPEATED_INDEX: suggest_added_entries,
     WRONG_AXIS: combine(suggest_kept_dim, suggest_turned_norm, suggest_other_dim),
-    BATCH_AXIS: suggest_other_axis,
+    BATCH_AXIS: combine(suggest_largest_of_sample, suggest_other_axis),
     BATCH_DEPENDENCE: suggest_dim_of_features,
     LAYOUT: suggest_batch_first,
     EINSUM_REDUCTION: suggest_arrow,
@@ -417,7 +423,7 @@ WAYS: dict[str, Suggest] = {
     GRAD_OF_RESULT: suggest_kept_gradient,
     ONE_SIDE_NORMALIZED: combine(suggest_turned_lengths, suggest_unit_length),
     INVERTED_MOMENTUM: suggest_weight_of_batch,
-    OPTIMISTIC_BOUND: suggest_pessimistic_bound,
+    OPTIMISTIC_BOUND: combine(suggest_ratio, suggest_pessimistic_bound),
     SOFTMAX_OVER_GROUPS: suggest_softmax_of_groups,
     LIMIT_AFTER_LOG: suggest_limit_inside,
     LARGE_EPS: suggest_named_momentum,
