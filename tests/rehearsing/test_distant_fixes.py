@@ -8,85 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shapewright.analysis.fixes.default_sizes import is_alike
 from tests.rehearsing.rehearsed import rehearsed
 
-BY_DEFAULT = """\
-import argparse
-import torch
-from torch import nn
-
-class Patches(nn.Module):
-    def __init__(self, dim, image_size=32, patch=4):
-        super().__init__()
-        self.proj = nn.Conv2d(3, dim, patch, patch)
-        self.pos = nn.Parameter(torch.zeros(1, (image_size // patch) ** 2, dim))
-    def forward(self, x):
-        return (self.proj(x).flatten(2).transpose(1, 2) + self.pos).mean(1)
-
-{settings}
-model = Patches({dim})
-x = torch.rand(4, 3, {size}, {size})
-model(x).sum().backward()
-"""
-PARSED = """\
-parser = argparse.ArgumentParser()
-parser.add_argument("--img-size", type=int, default=28)
-parser.add_argument("--dim", type=int, default=16)
-args = parser.parse_args()
-"""
-REBOUND = """\
-import torch
-from torch import nn
-
-class Block(nn.Module):
-    def __init__(self, width, out, cond):
-        super().__init__()
-        self.main, self.cond = nn.Linear(width, out), nn.Linear(cond, out)
-    def forward(self, x, c):
-        return torch.relu(self.main(x) + self.cond(c))
-
-class Net(nn.Module):
-    def __init__(self, dim=8):
-        super().__init__()
-        self.embed = nn.Linear(1, dim * 4)
-        self.down = nn.ModuleList()
-        for m in (1, 2):
-            self.down.append(Block(dim, dim * m, dim * 4))
-            {step}
-        self.mid = Block(dim, dim, dim * 4)
-    def forward(self, x, t):
-        c = self.embed(t)
-        for block in self.down:
-            x = block(x, c)
-        return self.mid(x, c)
-
-Net()(torch.rand(4, 8), torch.rand(4, 1)).sum().backward()
-"""
-REVERSED = """\
-import torch
-from torch import nn
-
-class Net(nn.Module):
-    widths = [8, 16, 32]
-    def __init__(self):
-        super().__init__()
-        sizes = [3, *self.widths]
-        self.stages = nn.ModuleList(
-            nn.Conv2d(a, b, 3, 2, 1) for a, b in zip(sizes, sizes[1:])
-        )
-        self.lateral = nn.ModuleList()
-        for width in {widths}:
-            self.lateral.append(nn.Conv2d(width, 8, 1))
-    def forward(self, x):
-        maps = []
-        for stage in self.stages:
-            x = stage(x)
-            maps.insert(0, x)
-        return [layer(x).mean() for layer, x in zip(self.lateral, maps)]
-
-sum(Net()(torch.rand(2, 3, 32, 32))).backward()
-"""
 REDUCED = """\
 import torch
 from torch import nn
@@ -98,26 +21,6 @@ h = first(links @ torch.rand(20, 8)).relu()
 g = torch.zeros(4, 16).index_add(0, graph, h)
 h = second(links @ {name})
 (h.mean() + g.mean()).backward()
-"""
-TABLE = """\
-import numpy as np
-import torch
-from torch import nn
-
-def load():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(60, 7)).astype("float32")
-
-def split(table):
-    return table[:, :6], table[:, 6:]
-
-table = load()
-{count}
-X, y = split(table)
-X, y = torch.from_numpy(X), torch.from_numpy(y)
-model = nn.Sequential(nn.Linear(n_inputs, 16), nn.ReLU(), nn.Linear(16, 1))
-loss = nn.functional.mse_loss(model(X[:20]), y[:20])
-loss.backward()
 """
 FITTED = """\
 import numpy as np
@@ -172,30 +75,6 @@ def train(loader):
 train(DataLoader(data, batch_size=4))
 """
 IMAGES, NUMBERS = "torch.rand(12, 3, 8, 8)", "torch.arange(12) % 5"
-SKIPS = """\
-import torch
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.downs = nn.ModuleList([nn.Conv2d(1, 4, 3, 2, 1), nn.Conv2d(4, 8, 3, 2, 1)])
-        self.ups = nn.ModuleList(
-            [nn.ConvTranspose2d(8, 8, 2, 2), nn.ConvTranspose2d(16, 4, 2, 2)]
-        )
-        self.mid = nn.Conv2d(8, 8, 3, 2, 1)
-    def forward(self, x):
-        skips = []
-        for down in self.downs:
-            x = down(x)
-            skips.append(x)
-        x = self.mid(x)
-        for {loop}:
-            x = torch.cat([up(x), {skip}], dim=1)
-        return x
-
-Net()(torch.rand(2, 1, 32, 32)).sum().backward()
-"""
 LATE = """\
 import torch
 from torch import nn
@@ -278,42 +157,27 @@ models = {models}
 outs = [model(torch.rand(5, 4)) for model in models]
 torch.stack(outs).mean(0).sum().backward()
 """
-HALVED = """\
+MERGED = """\
 import torch
 from torch import nn
+from collections import Counter
 
-class Net(nn.Module):
-    def __init__(self, side=32, width=8):
-        super().__init__()
-        self.body = nn.Sequential(
-            nn.Conv2d(1, width, 3, padding=1), nn.MaxPool2d(2), nn.MaxPool2d(2)
-        )
-        self.head = nn.Linear({inputs}, 5)
-    def forward(self, x):
-        return self.head(self.body(x).flatten(1))
-
-Net()(torch.rand(2, 1, 32, 32)).sum().backward()
+names = [0, 1, 2, 3, 4] * 6
+merged = [min(name, 3) for name in names]
+counts = Counter({labels})
+weight = torch.tensor([len(names) / counts[key] for key in sorted(counts)])
+y = torch.tensor(merged)
+model = nn.Linear(5, 4)
+nn.CrossEntropyLoss(weight=weight)(model(torch.rand(30, 5)), y).backward()
 """
 CASES = {
+    "weights of other labels": (MERGED.format(labels="names"), ["`Counter(merged)`"]),
+    "weights of these labels": (MERGED.format(labels="merged"), None),
     "the fields of a batch": (
         FIELDS.format(fields=f"{NUMBERS}, {IMAGES}"),
         ["`labels, images`, as they come"],
     ),
     "the fields in their order": (FIELDS.format(fields=f"{IMAGES}, {NUMBERS}"), None),
-    "maps from the first": (
-        SKIPS.format(loop="up, skip in zip(self.ups, skips)", skip="skip"),
-        ["`skips[::-1]`"],
-    ),
-    "maps popped from the first": (
-        SKIPS.format(loop="up in self.ups", skip="skips.pop(0)"), ["`skips.pop()`"],
-    ),
-    "maps by number": (
-        SKIPS.format(loop="i, up in enumerate(self.ups)", skip="skips[i]"),
-        ["`skips[-1 - i]`"],
-    ),
-    "maps from the last": (
-        SKIPS.format(loop="up in self.ups", skip="skips.pop()"), None,
-    ),
     "one value more": (
         LATE.format(late="values.append(critic(state).squeeze(1))", values="values"),
         ["`values[:-1]`"],
@@ -353,48 +217,8 @@ CASES = {
     "all models give two": (
         MIXED.format(models="[Two(), Two()]"), ["`[out[0] for out in outs]`"],
     ),
-    "maps halved once more": (
-        HALVED.format(inputs="width * (side // 2) * (side // 2)"),
-        ["`nn.Linear(width * (side // 4) * (side // 4), 5)`"],
-    ),
-    "a squared side": (
-        HALVED.format(inputs="width * (side // 2) ** 2"),
-        ["`nn.Linear(width * (side // 4) ** 2, 5)`"],
-    ),
-    "an option of a parser": (
-        BY_DEFAULT.format(settings=PARSED, dim="args.dim", size="args.img_size"),
-        ["`Patches(args.dim, image_size=args.img_size)`"],
-    ),
-    "an entry of a dict": (
-        BY_DEFAULT.format(settings='cfg = {"imageSize": 24}', dim="16",
-                          size='cfg["imageSize"]'),
-        ['`Patches(16, image_size=cfg["imageSize"])`'],
-    ),
-    "a constant": (
-        BY_DEFAULT.format(settings="IMG_SIZE = 40", dim="16", size="IMG_SIZE"),
-        ["`Patches(16, image_size=IMG_SIZE)`"],
-    ),
-    "a name set anew in a loop": (
-        REBOUND.format(step="dim = dim * m"),
-        ["`cond = dim * 4` above, and `cond` for `dim * 4`"],
-    ),
-    "a name multiplied in place": (
-        REBOUND.format(step="dim *= m"),
-        ["`cond = dim * 4` above, and `cond` for `dim * 4`"],
-    ),
-    "a name that stays": (REBOUND.format(step="width = dim").replace(
-        "(1, 2)", "(1, 1)"), None),
-    "widths in the other order": (
-        REVERSED.format(widths="self.widths"), ["`self.widths[::-1]`"],
-    ),
-    "widths in the order of the maps": (REVERSED.format(widths="self.widths[::-1]"),
-                                        None),
     "nodes for graphs": (REDUCED.format(name="g"), ["`h` for `g`"]),
     "nodes": (REDUCED.format(name="h"), None),
-    "columns counted too early": (
-        TABLE.format(count="n_inputs = table.shape[1]"),
-        ["`nn.Linear(X.shape[1], 16)`"],
-    ),
     "classes of a second fit": (
         FITTED.format(way="fit_transform"),
         ["`encoder.transform` for the second `encoder.fit_transform`"],
@@ -416,22 +240,3 @@ def test_the_mistake_is_mended_where_it_was_made(name: str, tmp_path: Path) -> N
     if fixes is not None:
         assert [fix.message for fix in errors[0].fixes] == fixes
         assert errors[0].fixes[0].checked
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "alike"),
-    [
-        ("image_size", "img_size", True),
-        ("num_classes", "n_classes", True),
-        ("num_classes", "nClasses", True),
-        ("max_len", "max_length", False),  # of common words alone
-        ("seq_len", "sequence_length", True),
-        ("dim", "hidden_dim", False),
-        ("in_channels", "out_channels", False),
-        ("vocab_size", "vocabulary_size", True),
-        ("batch_size", "image_size", False),
-        ("depth", "width", False),
-    ],
-)
-def test_names_that_speak_of_the_same(left: str, right: str, alike: bool) -> None:
-    assert is_alike(left, right) == is_alike(right, left) == alike
