@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from shapewright.analysis.causes import Way, trace_dim
@@ -19,6 +20,7 @@ from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
+from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.source_text import SourceText
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -256,6 +258,8 @@ def _rewrite_sizes(
             continue
         named = list(iter_names_for(text, nodes[place], size)) if same else []
         near = same and abs(before[place] - size) <= MOST_EXTRA and min(before) > 0
+        if same and not named:
+            named = _list_quotients(text, nodes[place], before[place], size)
         plain = ast.Name | ast.Attribute | ast.Call
         if near and not named and isinstance(nodes[place], plain):
             sign = "+" if size > before[place] else "-"
@@ -266,6 +270,34 @@ def _rewrite_sizes(
         ]
         words.append(named[0])
     yield _with_words(text, call, nodes, words)
+
+
+def suggest_quotient(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Suggest `nn.Parameter(torch.zeros(1, n // 4, d))` for `n // 2`, a table for what
+    is halved once more.
+    """
+    for fix in fix_created_tensor(program, failure):
+        if len(fix.edits) == 1 and QUOTIENT.search(fix.edits[0].text):
+            yield fix
+
+
+QUOTIENT = re.compile(r"\w // \d+")
+
+
+def _list_quotients(
+    text: SourceText, node: ast.expr, before: int, size: int
+) -> list[str]:
+    """Return `n // 4` for the `n // 2` of a signal that is halved twice, and `n // 2 +
+    1` for the bins of a real spectrum.
+    """
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+        return []
+    number = evaluate_whole_number(node.right)
+    if size == before + 1 and number == 2:
+        return [f"{text.written(node)} + 1"]
+    if number and size and before % size == 0:
+        return [f"{text.written(node.left)} // {number * (before // size)}"]
+    return []
 
 
 def _write_size_of_model(

@@ -12,11 +12,13 @@ from shapewright.analysis.fixes.branch_sizes import (
     suggest_turned_input,
 )
 from shapewright.analysis.fixes.class_sets import suggest_truths_of_classes
+from shapewright.analysis.fixes.created_tensors import suggest_quotient
 from shapewright.analysis.fixes.data_sizes import (
     suggest_first_fit,
     suggest_size_of_table,
 )
 from shapewright.analysis.fixes.default_sizes import suggest_size_for_default
+from shapewright.analysis.fixes.feature_widths import suggest_projection
 from shapewright.analysis.fixes.label_sources import suggest_counted_labels
 from shapewright.analysis.fixes.list_orders import (
     suggest_order_of_columns,
@@ -35,10 +37,16 @@ from shapewright.analysis.fixes.other_lengths import (
 )
 from shapewright.analysis.fixes.overwritten_names import suggest_unreduced_rows
 from shapewright.analysis.fixes.rebound_names import suggest_first_value
+from shapewright.analysis.fixes.shorter_slices import (
+    suggest_end_of_targets,
+    suggest_width_of_batch,
+)
+from shapewright.analysis.fixes.solved_defaults import suggest_solved_default
 from shapewright.analysis.fixes.state_sizes import (
     suggest_width_of_heads,
     suggest_width_of_rows,
 )
+from shapewright.analysis.fixes.taken_apart import suggest_other_outputs
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
 
@@ -50,6 +58,10 @@ def find_distant_fixes(program: Program, failure: Failure) -> Iterator[FixOption
 
 
 SUGGESTIONS = (
+    (0.5, suggest_end_of_targets),
+    (0.51, suggest_width_of_batch),
+    (0.52, suggest_solved_default),
+    (0.53, suggest_other_outputs),
     (0.55, suggest_order_of_columns),
     (0.57, suggest_width_of_heads),
     (0.58, suggest_width_of_rows),
@@ -69,5 +81,7 @@ SUGGESTIONS = (
     (0.8, suggest_first_value),
     (0.82, suggest_first_fit),
     (0.85, suggest_size_for_default),
+    (0.88, suggest_quotient),
+    (0.9, suggest_projection),
     (1.95, suggest_size_of_table),
 )

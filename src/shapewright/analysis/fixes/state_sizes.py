@@ -191,7 +191,9 @@ def _write_width(
         if function not in text.nodes:
             continue
         for call in ast.walk(function):
-            if not isinstance(call, ast.Call) or not _makes(function, call, attribute):
+            if not isinstance(call, ast.Call) or not _is_maker_of(
+                function, call, attribute
+            ):
                 continue
             for argument in call.args:
                 for part, whole in parts.items():
@@ -199,7 +201,7 @@ def _write_width(
                         yield replace_argument(text, call, whole, argument, part)
 
 
-def _makes(function: ast.FunctionDef, call: ast.Call, attribute: str) -> bool:
+def _is_maker_of(function: ast.FunctionDef, call: ast.Call, attribute: str) -> bool:
     """Return whether a call makes what an attribute or a buffer of a module is."""
     names: set[str] = set()
     for node in ast.walk(function):
