@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import CLASS_WEIGHTS
 from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -18,9 +19,7 @@ from shapewright.program.syntax_nodes import (
 COUNTING = frozenset({
     "Counter", "bincount", "unique", "compute_class_weight", "value_counts", "set",
 })  # fmt: skip
-MADE_OF = frozenset(
-    {"tensor", "LongTensor", "as_tensor", "from_numpy", "TensorDataset"}
-)
+MADE_OF = operators_with("takes_program_data") | {"LongTensor", "TensorDataset"}
 
 
 def suggest_counted_labels(program: Program, failure: Failure) -> Iterator[Fix]:

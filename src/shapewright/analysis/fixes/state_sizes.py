@@ -201,7 +201,7 @@ def _write_width(
                         yield replace_argument(text, call, whole, argument, part)
 
 
-def _is_maker_of(function: ast.FunctionDef, call: ast.Call, attribute: str) -> bool:
+def _is_maker(function: ast.FunctionDef, call: ast.Call, attribute: str) -> bool:
     """Return whether a call makes what an attribute or a buffer of a module is."""
     names: set[str] = set()
     for node in ast.walk(function):
