@@ -191,7 +191,7 @@ def _write_width(
         if function not in text.nodes:
             continue
         for call in ast.walk(function):
-            if not isinstance(call, ast.Call) or not _is_maker_of(
+            if not isinstance(call, ast.Call) or not _is_maker(
                 function, call, attribute
             ):
                 continue
