@@ -79,7 +79,7 @@ def change(rows: list[Row], edit: str) -> None:
         leave_block(last)(rows)
     elif first == "epochs":
         move_before_epochs(last)(rows)
-    elif last.startswith(("< ", "> ")):
+    elif "|" not in first and last.startswith(("< ", "> ")):
         move(first, last[2:], is_behind=last[0] == ">")(rows)
     else:
         name, old, new = edit.split("|")
