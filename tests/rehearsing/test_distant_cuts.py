@@ -125,7 +125,143 @@ class Filter(nn.Module):
 
 Filter()(torch.rand(3, 32)).sum().backward()
 """
+PYRAMID = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 4, 3, 2, 1), nn.Conv2d(4, 8, 3, 2, 1)
+        self.c, self.head = nn.Conv2d(8, 16, 3, 2, 1), nn.Conv2d(28, 2, 1)
+    def forward(self, x):
+        a = self.a(x)
+        b = self.b(a)
+        c = self.c(b)
+        {resize}
+        return self.head(torch.cat([a, b, c], dim=1))
+
+Net()(torch.rand(2, 3, 32, 32)).sum().backward()
+"""
+WINDOWS = """\
+import torch
+from torch import nn
+
+net, image, side = nn.Conv2d(1, 3, 3, 1, 1), torch.rand(1, 1, 40, 40), 16
+scores = torch.zeros(1, 3, 40, 40)
+with torch.no_grad():
+    for i in range(0, 40, side):
+        for j in range(0, 40, side):
+            crop = image[:, :, i : i + side, j : j + side]
+            patch = torch.zeros(1, 1, side, side)
+            patch[:, :, : crop.shape[2], : crop.shape[3]] = crop
+            scores[:, :, i : i + side, j : j + side] = {part}
+"""
+SPANS = """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Embedding(30, 8), nn.Linear(8, 2))
+start = torch.arange(6) * 2
+out = model(torch.randint(0, 30, (6, 12)))
+first = out[{place}]
+nn.functional.cross_entropy(first, start).backward()
+"""
+BOXES = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+x, labels, boxes = torch.rand(9, 8), torch.arange(9) % 3, torch.rand(9, 4)
+classes, deltas = nn.Linear(8, 3)(x), nn.Linear(8, {count})(x)
+loss = F.cross_entropy(classes, labels) + F.smooth_l1_loss({mine}, boxes)
+loss.backward()
+"""
+UNION = """\
+import torch
+from torch import nn
+
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+    def forward(self, x, pad):
+        b, t, _ = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        later = torch.ones(t, t, dtype=torch.bool).triu(1)
+        scores = (q @ k.mT / 2).masked_fill(later | {pad}, -1e9)
+        return (scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, 8)
+
+x = torch.rand(3, 6, 8)
+pad = torch.arange(6) >= torch.tensor([[6], [4], [5]])
+Heads()(x, pad).sum().backward()
+"""
+SPECTRUM = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, mels=16):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3, 2, 1)
+        self.head = nn.Linear(4 * (mels // 2), 5)
+    def forward(self, x):
+        h = self.conv({x}.unsqueeze(1))
+        b, c, f, t = h.shape
+        return self.head(h.permute(0, 3, 1, 2).reshape(b, t, c * f))
+
+Net()(torch.rand(2, 30, 16)).sum().backward()
+"""
+PROMPTS = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.prompt = nn.Parameter(torch.zeros(3, 8))
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.body = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+    def forward(self, x, mask):
+        x = torch.cat([self.prompt.expand(len(x), -1, -1), x], 1)
+        return self.body(x, src_key_padding_mask=mask == 0)
+
+mask = torch.ones(2, 5)
+Net()(torch.rand(2, 5, 8), mask).sum().backward()
+"""
 CASES = {
+    "maps of a pyramid": (
+        PYRAMID.format(resize="pass"),
+        ["`nn.functional.interpolate(..., size=a.shape[2:])` for the smaller maps"],
+    ),
+    "a window at the edge": (
+        WINDOWS.format(part="net(patch)"),
+        ["`net(patch)[:, :, : crop.shape[2], : crop.shape[3]]`"],
+    ),
+    "the part of a window": (
+        WINDOWS.format(part="net(patch)[:, :, : crop.shape[2], : crop.shape[3]]"),
+        None,
+    ),
+    "scores of one place": (SPANS.format(place=":, 0"), ["`out[..., 0]`"]),
+    "scores of all places": (SPANS.format(place="..., 0"), None),
+    "boxes of all classes": (
+        BOXES.format(count="12", mine="deltas"),
+        ["`deltas.view(len(deltas), -1, 4)[torch.arange(len(deltas)), labels]`"],
+    ),
+    "one box": (BOXES.format(count="4", mine="deltas"), None),
+    "padding joined with what is later": (
+        UNION.format(pad="pad"), ["`pad[:, None, None, :]`"],
+    ),
+    "padding with dims": (UNION.format(pad="pad[:, None, None, :]"), None),
+    "a spectrum with the time first": (
+        SPECTRUM.format(x="x"), ["`x.transpose(1, 2)`", "`Net(mels=30)`"],
+    ),
+    "a spectrum": (SPECTRUM.format(x="x.transpose(1, 2)"), None),
+    "prompts that a mask of numbers lacks": (
+        PROMPTS,
+        ["`torch.nn.functional.pad(mask, (3, 0), value=1)`",
+         "`torch.nn.functional.pad(mask == 0, (3, 0), value=False)`"],
+    ),
     "targets that end too early": (
         SHIFTED.format(end="i + 12"), ["`tokens[i + 1 : i + 12 + 1]`"],
     ),

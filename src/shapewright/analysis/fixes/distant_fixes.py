@@ -11,6 +11,10 @@ from shapewright.analysis.fixes.branch_sizes import (
     suggest_stride_of_shortcut,
     suggest_turned_input,
 )
+from shapewright.analysis.fixes.chosen_outputs import (
+    suggest_boxes_of_class,
+    suggest_scores_of_places,
+)
 from shapewright.analysis.fixes.class_sets import suggest_truths_of_classes
 from shapewright.analysis.fixes.created_tensors import suggest_quotient
 from shapewright.analysis.fixes.data_sizes import (
@@ -28,6 +32,14 @@ from shapewright.analysis.fixes.loop_items import (
     suggest_exchanged_fields,
     suggest_items_of_samples,
     suggest_reversed_maps,
+)
+from shapewright.analysis.fixes.map_sizes import (
+    suggest_one_size_of_maps,
+    suggest_part_of_window,
+)
+from shapewright.analysis.fixes.mask_unions import (
+    suggest_dims_of_padding,
+    suggest_turned_picture,
 )
 from shapewright.analysis.fixes.options import FixOption, iter_options
 from shapewright.analysis.fixes.other_lengths import (
@@ -58,6 +70,12 @@ def find_distant_fixes(program: Program, failure: Failure) -> Iterator[FixOption
 
 
 SUGGESTIONS = (
+    (0.42, suggest_one_size_of_maps),
+    (0.43, suggest_part_of_window),
+    (0.44, suggest_scores_of_places),
+    (0.45, suggest_boxes_of_class),
+    (0.46, suggest_dims_of_padding),
+    (0.47, suggest_turned_picture),
     (0.5, suggest_end_of_targets),
     (0.51, suggest_width_of_batch),
     (0.52, suggest_solved_default),

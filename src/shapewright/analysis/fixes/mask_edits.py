@@ -221,8 +221,33 @@ def _suggest_more_keys(
             isinstance(name, ast.alias) and name.asname == "F" for name in text.nodes
         )
         function = "F.pad" if short else "torch.nn.functional.pad"
-        new = f"{function}({text.written(node)}, {sides}, value=False)"
+        hidden = _find_kept_value(program, text, node)
+        new = f"{function}({text.written(node)}, {sides}, value={hidden})"
         yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def _find_kept_value(program: Program, text: SourceText, node: ast.expr) -> str:
+    """Return what a mask that is handed on holds for tokens that are not hidden: False,
+    or 1 of a mask of numbers, of which zeros are hidden.
+    """
+    around = text.parent(node)
+    while isinstance(around, ast.keyword):
+        around = text.parent(around)
+    span = text.span(around) if isinstance(around, ast.Call) else None
+    for call in program.trace.calls:
+        if call.span != span or not isinstance(around, ast.Call):
+            continue
+        args, kwargs = call.inputs
+        values = [*zip(around.args, args, strict=False)]
+        values += [
+            (word.value, kwargs[word.arg])
+            for word in around.keywords
+            if word.arg is not None and word.arg in kwargs
+        ]
+        for argument, value in values:
+            if argument is node and isinstance(value, Fact):
+                return "False" if value.dtype == "bool" else "1"
+    return "False"
 
 
 def _find_bool(program: Program, mask: Fact) -> Fact:

@@ -47,6 +47,8 @@ def suggest_solved_default(program: Program, failure: Failure) -> Iterator[Fix]:
             names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
             if value not in (needs, None) or not names <= defaults.keys():
                 continue
+            if isinstance(node, ast.Name):
+                continue  # the size itself: of what a layer is meant to read
             for name in sorted(names):
                 for size in sizes:
                     known = {**defaults, name: size}

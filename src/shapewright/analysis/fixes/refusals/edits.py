@@ -101,7 +101,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         return True
     if kind in ("swapped", "operands") and _is_trained_target(program, failure, fix):
         return True
-    if code == TARGET_SHAPE:
+    if code == TARGET_SHAPE and kind != "distant":
         is_of_rows = kind != "factor" and _is_of_merged_rows(program, failure, fix)
         is_of_rows = is_of_rows or is_of_unsqueezed_scores(program, failure, fix)
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
