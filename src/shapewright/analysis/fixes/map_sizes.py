@@ -37,7 +37,7 @@ def suggest_one_size_of_maps(program: Program, failure: Failure) -> Iterator[Fix
     if not isinstance(parts[largest], ast.Name):
         return
     size = f"size={text.written(parts[largest])}.shape[2:]"
-    function = get_function(text, "interpolate")
+    function = _get_function(text, "interpolate")
     edits = tuple(
         Edit(text.span(part), f"{function}({text.written(part)}, {size})")
         for part, shape in zip(parts, shapes, strict=True)
@@ -47,7 +47,7 @@ def suggest_one_size_of_maps(program: Program, failure: Failure) -> Iterator[Fix
     yield Fix("fits", shown, edits)
 
 
-def get_function(text: SourceText, name: str) -> str:
+def _get_function(text: SourceText, name: str) -> str:
     """Return a function of `torch.nn.functional` as a file can write it."""
     if "functional as F" in text.text:
         return f"F.{name}"

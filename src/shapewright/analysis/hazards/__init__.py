@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from shapewright.analysis.failure_keys import strip_numbers
-from shapewright.analysis.hazards import action_values as action_values
 from shapewright.analysis.hazards import adversarial_labels as adversarial_labels
 from shapewright.analysis.hazards import anew_modules as anew_modules
 from shapewright.analysis.hazards import attention_masks as attention_masks
@@ -67,7 +66,6 @@ from shapewright.analysis.hazards import penalty_norms as penalty_norms
 from shapewright.analysis.hazards import pixel_scales as pixel_scales
 from shapewright.analysis.hazards import plain_tensors as plain_tensors
 from shapewright.analysis.hazards import policy_losses as policy_losses
-from shapewright.analysis.hazards import policy_ratios as policy_ratios
 from shapewright.analysis.hazards import quantile_losses as quantile_losses
 from shapewright.analysis.hazards import recurrent_steps as recurrent_steps
 from shapewright.analysis.hazards import repeated_indices as repeated_indices

@@ -19,7 +19,6 @@ from shapewright.findings.codes import (
     BATCH_AXIS,
     UNREACHABLE_TARGETS,
     WRONG_AXIS,
-    looks_for,
 )
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -33,7 +32,6 @@ DISCOUNTS = 0.5, 1.0
 """Between which a discount lies."""
 
 
-@looks_for(WRONG_AXIS)
 def find_gathered_columns(scene: HazardContext) -> Iterator[Finding]:
     """Find `q.gather(0, actions)` with a column of actions: it reads one column."""
     seen: set[object] = {None}
@@ -59,7 +57,6 @@ def find_gathered_columns(scene: HazardContext) -> Iterator[Finding]:
         yield scene.finding(WRONG_AXIS, call.op, message, (maker.op, "the values"))
 
 
-@looks_for(BATCH_AXIS)
 def find_largest_of_batches(scene: HazardContext) -> Iterator[Finding]:
     """Find `reward + gamma * q(next).max()`: one number for all the samples."""
     seen: set[object] = {None}
@@ -124,7 +121,6 @@ def _is_discounting(call: OperatorCall) -> bool:
     )
 
 
-@looks_for(UNREACHABLE_TARGETS)
 def find_values_of_softmax(scene: HazardContext) -> Iterator[Finding]:
     """Find probabilities of actions that are to be rewards and later values."""
     seen: set[object] = {None}

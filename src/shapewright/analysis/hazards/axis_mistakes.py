@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.causes import trace_dim
+from shapewright.analysis.hazards.action_values import find_gathered_columns
 from shapewright.analysis.hazards.batch_norms import find_batch_norms
 from shapewright.analysis.hazards.class_labels import find_classes_along_batch
 from shapewright.analysis.hazards.compared_norms import find_compared_norms
@@ -106,6 +107,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax over queries, over the batch, or over an axis that is never
     summed.
     """
+    yield from find_gathered_columns(scene)
     yield from _find_softmax_of_one(scene)
     yield from _find_dims_of_samples(scene)
     yield from _find_default_dims(scene)

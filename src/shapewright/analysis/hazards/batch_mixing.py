@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from shapewright.analysis.hazards.action_values import find_largest_of_batches
 from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.batch_first import find_counted_samples
 from shapewright.analysis.hazards.batch_statistics import find_batch_statistics
@@ -54,6 +55,7 @@ LAYERS = operators_with("gives_logits")
 @looks_for(BATCH_AXIS)
 def find_batch_axes(scene: HazardContext) -> Iterator[Finding]:
     """Find softmax, `normalize`, running sums and einsums over the batch dim."""
+    yield from find_largest_of_batches(scene)
     if not scene.model:
         return
     yield from find_counted_samples(scene)

@@ -21,6 +21,7 @@ from shapewright.analysis.hazards.loss_terms import (
     is_negated,
     iter_losses,
 )
+from shapewright.analysis.hazards.policy_ratios import find_limits_of_ratios
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import OPTIMISTIC_BOUND, looks_for
 from shapewright.findings.finding import Finding
@@ -45,6 +46,7 @@ class _Product:
 @looks_for(OPTIMISTIC_BOUND)
 def find_optimistic_bounds(scene: HazardContext) -> Iterator[Finding]:
     """Find the smaller of negated surrogates, and the larger of others."""
+    yield from find_limits_of_ratios(scene)
     if any("maximize=True" in text.text for text in scene.program.own_texts()):
         return
     seen: set[object] = set()

@@ -27,6 +27,7 @@ from shapewright.analysis.hazards.loss_terms import (
     is_negated,
     iter_losses,
 )
+from shapewright.analysis.hazards.policy_ratios import find_reversed_ratios
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
     ADVANTAGE_WITH_GRAPH,
@@ -269,6 +270,7 @@ def find_reversed_policies(scene: HazardContext) -> Iterator[Finding]:
     """Find policy losses in which probabilities of actions are multiplied by rewards
     and minimized.
     """
+    yield from find_reversed_ratios(scene)
     seen = set[object]()
     for loss in iter_losses(scene):
         for policy in _find_policy_terms(scene, find_terms(scene, loss)):

@@ -17,7 +17,7 @@ from shapewright.analysis.hazards.loss_terms import (
     get_call_name,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.findings.codes import OPTIMISTIC_BOUND, REVERSED_POLICY, looks_for
+from shapewright.findings.codes import OPTIMISTIC_BOUND, REVERSED_POLICY
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
@@ -29,7 +29,6 @@ PICKING = frozenset({"gather", "sum", "[]", "squeeze"})
 FARTHEST = 8
 
 
-@looks_for(OPTIMISTIC_BOUND)
 def find_limits_of_ratios(scene: HazardContext) -> Iterator[Finding]:
     """Find limits that leave the ratio of an unchanged policy, 1, outside, and limits
     around 1 of a difference, which is 0 there.
@@ -67,7 +66,6 @@ def find_limits_of_ratios(scene: HazardContext) -> Iterator[Finding]:
             )
 
 
-@looks_for(REVERSED_POLICY)
 def find_reversed_ratios(scene: HazardContext) -> Iterator[Finding]:
     """Find clipped ratios that fall as the probability of an action grows."""
     seen: set[object] = {None}

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from math import inf, prod
 
+from shapewright.analysis.hazards.action_values import find_values_of_softmax
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import PRODUCTS, QUOTIENTS
 from shapewright.analysis.hazards.signed_targets import find_unsigned_targets
@@ -40,6 +41,7 @@ LEAST_SHARE = 0.1
 @looks_for(UNREACHABLE_TARGETS)
 def find_unreachable_targets(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of predictions that cannot come near many of their targets."""
+    yield from find_values_of_softmax(scene)
     yield from _find_no_probabilities(scene)
     yield from find_unsigned_targets(scene)
     seen: set[object] = set()

@@ -15,7 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
-from shapewright.findings.codes import SEPARATE_DRAWS, looks_for
+from shapewright.findings.codes import SEPARATE_DRAWS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText
@@ -48,7 +48,6 @@ DIFFERENCES = operators_with("subtracts")
 FROM_DATA = operators_with("takes_program_data")
 
 
-@looks_for(SEPARATE_DRAWS)
 def find_separate_draws(scene: RehearsalContext) -> Iterator[Finding]:
     """Find functions that turn two of their results by two draws."""
     pairs = [

@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.paired_augmentations import (
+    find_separate_draws,
     has_target_of_pixels,
     is_drawn,
     is_turn,
@@ -37,6 +38,7 @@ Turned = list[tuple[str, ast.expr, ast.stmt]]
 @looks_for(SEPARATE_DRAWS)
 def find_unpaired_turns(scene: RehearsalContext) -> Iterator[Finding]:
     """Find conditions that draw and turn one of the two results of a function."""
+    yield from find_separate_draws(scene)
     pairs = [
         (text, *turn)
         for text in scene.program.own_texts()
