@@ -287,6 +287,26 @@ class Net(nn.Module):
 
 Net()(torch.rand(2, 1, 16, 16)).mean().backward()
 """
+BOXES = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Boxes(Dataset):
+    def __init__(self, grid=7, boxes=2, classes=20):
+        self.grid, self.boxes, self.classes = grid, boxes, classes
+    def __len__(self):
+        return 12
+    def __getitem__(self, i):
+        cells = torch.zeros(self.grid, self.grid, self.classes + 5 * self.boxes)
+        cells[3, 4, {at}] = 1
+        cells[3, 4, {box}] = torch.tensor([0.1, 0.2, 0.3, 0.4])
+        return torch.rand(3, 14, 14), cells
+
+net = nn.Conv2d(3, 14, 2, 2)
+for x, y in DataLoader(Boxes({sizes}), batch_size=4):
+    nn.functional.mse_loss(net(x).permute(0, 2, 3, 1), y).backward()
+"""
 COLUMNS = """\
 import torch
 from torch import nn
@@ -302,6 +322,16 @@ table = torch.tensor([[row % 40, row % 2, row % 9] for row in range(80)])
 Net({sizes})(table).sum().backward()
 """
 CASES = {
+    "places of other classes": (
+        BOXES.format(at="20", box="21:25", sizes="classes=4"),
+        ["`cells[3, 4, self.classes]` and 2 more"],
+    ),
+    "places of the classes": (
+        BOXES.format(
+            at="self.classes", box="self.classes + 1:self.classes + 5", sizes="classes=4"
+        ),
+        None,
+    ),
     "joins of a cache": (
         CACHED.format(dim="dim=1"), ["`dim=2` of each `cat` of the line"],
     ),

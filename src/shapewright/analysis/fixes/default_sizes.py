@@ -46,7 +46,7 @@ def suggest_size_for_default(program: Program, failure: Failure) -> Iterator[Fix
         passed = {name for name, _, _ in iter_arguments(program, path)}
         if is_starred(call):
             continue
-        for name, default in _iter_defaults(program, built.class_name):
+        for name, default in iter_defaults(program, built.class_name):
             if name in passed:
                 continue
             for value in _list_alike(text, call, name)[:MOST]:
@@ -67,9 +67,9 @@ def _suggest_for_data(program: Program) -> Iterator[Fix]:
                 if not isinstance(owner, ast.ClassDef) or not _is_of_data(owner):
                     continue
                 passed = {word.arg for word in call.keywords}
-                names = _list_names(owner)
+                names = list_constructor_names(owner)
                 passed |= {*names[: len(call.args)]}
-                for parameter, default in _iter_defaults(program, name):
+                for parameter, default in iter_defaults(program, name):
                     if parameter in passed or type(default) is not int:
                         continue
                     for value in _list_alike(text, call, parameter)[:MOST]:
@@ -86,7 +86,7 @@ def _is_of_data(owner: ast.ClassDef) -> bool:
     )
 
 
-def _list_names(owner: ast.ClassDef) -> list[str]:
+def list_constructor_names(owner: ast.ClassDef) -> list[str]:
     """Return the parameters of the constructor of a class, by position."""
     for method in owner.body:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
@@ -110,7 +110,7 @@ def _list_paths(program: Program, failure: Failure) -> Iterator[str]:
             yield ".".join(parts[:end])
 
 
-def _iter_defaults(program: Program, class_name: str) -> Iterator[tuple[str, object]]:
+def iter_defaults(program: Program, class_name: str) -> Iterator[tuple[str, object]]:
     """Yield the parameters of a class of the program that have a plain default."""
     for text in program.own_texts():
         for _, owner in text.definitions(class_name):

@@ -21,6 +21,9 @@ from shapewright.analysis.fixes.data_sizes import (
     suggest_first_fit,
     suggest_size_of_table,
 )
+from shapewright.analysis.fixes.default_numbers import (
+    suggest_attributes_for_numbers,
+)
 from shapewright.analysis.fixes.default_sizes import suggest_size_for_default
 from shapewright.analysis.fixes.feature_widths import suggest_projection
 from shapewright.analysis.fixes.label_sources import suggest_counted_labels
@@ -76,6 +79,7 @@ SUGGESTIONS = (
     (0.45, suggest_boxes_of_class),
     (0.46, suggest_dims_of_padding),
     (0.47, suggest_turned_picture),
+    (0.48, suggest_attributes_for_numbers),
     (0.5, suggest_end_of_targets),
     (0.51, suggest_width_of_batch),
     (0.52, suggest_solved_default),

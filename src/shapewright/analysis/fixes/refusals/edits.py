@@ -170,7 +170,7 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         is_many = kind != "drawn" and is_of_many_classes(program, fix)
         is_of_more = is_of_more or is_many
         is_of_more = is_of_more or has_smaller_modulus(program, fix)
-        return is_of_more or _is_of_other_column(program, fix)
+        return kind != "distant" and (is_of_more or _is_of_other_column(program, fix))
     return kind != "shortcut" and _is_fitted_to_colours(program, failure, fix)
 
 
