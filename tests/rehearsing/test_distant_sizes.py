@@ -328,7 +328,9 @@ CASES = {
     ),
     "places of the classes": (
         BOXES.format(
-            at="self.classes", box="self.classes + 1:self.classes + 5", sizes="classes=4"
+            at="self.classes",
+            box="self.classes + 1:self.classes + 5",
+            sizes="classes=4",
         ),
         None,
     ),

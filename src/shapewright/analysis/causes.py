@@ -15,6 +15,7 @@ from shapewright.analysis.provenance.written_numbers import (
     describe_written_number,
     find_factory_size,
 )
+from shapewright.analysis.provenance.written_states import find_giver
 from shapewright.findings.finding import Related
 from shapewright.program.expression_values import evaluate_whole_number
 from shapewright.program.spans import Span
@@ -180,6 +181,8 @@ def _describe_origin(program: Program, way: Way, size: int) -> list[Related]:
         module = path.rpartition(".")[0]
         built = program.built.get(module)
         name = find_argument(program, module, size, way.dim)
+        if name and find_giver(program, way.fact, len(program.trace.ops)) is not None:
+            name = ""  # the layer was built with another weight
         if built is not None and name:
             return [Related(built.span, f"{size} is `{name}` of `{module}`")]
         where = (last.span if last else None) or (built.span if built else None)

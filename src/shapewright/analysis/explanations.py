@@ -27,6 +27,7 @@ from shapewright.analysis.provenance.origins import (
     drop_repeated,
     iter_definitions,
 )
+from shapewright.analysis.provenance.written_states import iter_written_states
 from shapewright.analysis.refused_labels import find_refused_label
 from shapewright.findings.codes import (
     DTYPE_MISMATCH,
@@ -248,6 +249,9 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     """
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
+    for path, fact, giver in iter_written_states(program, failure):
+        label = f"`{path}` {format_shape(fact)} is what `{giver.name}` gave"
+        yield Related(giver.span, label)
     built = program.built.get(layer.path) if layer is not None else None
     if layer is not None and built is not None:
         place = program.call_at(built.span)

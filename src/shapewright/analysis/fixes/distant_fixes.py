@@ -62,6 +62,7 @@ from shapewright.analysis.fixes.state_sizes import (
     suggest_width_of_rows,
 )
 from shapewright.analysis.fixes.taken_apart import suggest_other_outputs
+from shapewright.analysis.fixes.written_weights import suggest_dims_of_weight
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
 
@@ -80,6 +81,7 @@ SUGGESTIONS = (
     (0.46, suggest_dims_of_padding),
     (0.47, suggest_turned_picture),
     (0.48, suggest_attributes_for_numbers),
+    (0.49, suggest_dims_of_weight),
     (0.5, suggest_end_of_targets),
     (0.51, suggest_width_of_batch),
     (0.52, suggest_solved_default),

@@ -139,7 +139,7 @@ def _of_kernel(weight: Meta, stride: Any, dilation: Any) -> Unmet | None:
         return None
     return Unmet(
         WINDOW_NUMBERS,
-        f"{{op}} slides along {dims(slides)}, but its `kernel_size` has"
+        f"{{op}} slides along {dims(slides)}, but the kernel of its weight has"
         f" {len(kernel)}: {text(kernel)}",
     )
 
