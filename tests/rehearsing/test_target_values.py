@@ -288,3 +288,38 @@ def test_several_classes_and_signs_are_right(name: str, tmp_path: Path) -> None:
     outputs, lines, loss = SEVERAL[name]
     text = SCORES.format(outputs=outputs, lines=_indent(lines), loss=loss)
     assert _codes(tmp_path, text) == []
+
+
+TRUTHS = """\
+import torch
+from torch import nn
+
+scores = nn.Linear(4, 3)(torch.rand(6, 4))
+labels = torch.randint(0, 3, {shape})
+print({truth} == scores.argmax(1))
+"""
+OF_ONE = {
+    "of a sample": ("(6,)", "torch.argmax(labels[0])", "`labels[0]`"),
+    "a column": ("(6, 1)", "labels.argmax(dim=1)", "`labels.squeeze(1)`"),
+}
+OF_MORE = {
+    "classes": ("(6, 3)", "labels.argmax(dim=1)"),
+    "all samples": ("(6,)", "labels.argmax()"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_the_place_of_one_class_number_is_found(name: str, tmp_path: Path) -> None:
+    shape, truth, fix = OF_ONE[name]
+    report = rehearsed(tmp_path, TRUTHS.format(shape=shape, truth=truth))
+    (finding,) = (f for f in report.findings if f.code == "single-class")
+    assert [edit.message for edit in finding.fixes] == [fix]
+
+
+@pytest.mark.parametrize("name", OF_MORE)
+def test_the_place_of_the_largest_of_several_is_right(
+    name: str, tmp_path: Path
+) -> None:
+    shape, truth = OF_MORE[name]
+    report = rehearsed(tmp_path, TRUTHS.format(shape=shape, truth=truth))
+    assert "single-class" not in [f.code for f in report.findings]

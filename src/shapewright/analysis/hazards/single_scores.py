@@ -34,6 +34,16 @@ def find_single_classes(scene: HazardContext) -> Iterator[Finding]:
     """Find classes that are chosen among one."""
     seen: set[object] = set()
     for call in scene.calls:
+        if _is_of_one_label(call) and call.op.span not in seen:
+            seen.add(call.op.span)
+            yield scene.finding(
+                SINGLE_CLASS,
+                call.op,
+                f"{scene.operation(call.op)} of {format_shape(call.op.inputs[0])} is"
+                " always 0: it looks for the place of the largest among one value,"
+                " which is the class itself",
+            )
+            continue
         result = _get_constant(scene, call)
         if not result or call.op.span is None or call.op.span in seen:
             continue
@@ -49,6 +59,21 @@ def find_single_classes(scene: HazardContext) -> Iterator[Finding]:
             f" {scene.operation(layer)}: {result}",
             (layer, "the layer with one output"),
         )
+
+
+def _is_of_one_label(call: OperatorCall) -> bool:
+    """Return whether an `argmax` runs over a single class number, of one sample or of
+    each.
+    """
+    op = call.op
+    if call.name != "argmax" or op.span is None or not op.inputs:
+        return False
+    fact = op.inputs[0]
+    if fact.dtype not in ("int64", "int32", "uint8"):
+        return False
+    gone = find_reduced_dims(call)
+    is_of_rows = gone is not None and list(gone) == [1] and fact.shape[1:] == (1,)
+    return fact.shape == () or is_of_rows
 
 
 def _get_constant(scene: HazardContext, call: OperatorCall) -> str:

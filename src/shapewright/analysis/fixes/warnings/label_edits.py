@@ -135,10 +135,15 @@ def suggest_ignored_padding(
         yield with_keyword(text, loss, f"ignore_index={name}")
 
 
+WHOLE = ("int64", "int32", "uint8")
+
+
 def suggest_sign(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:
-    """Suggest `(logits.squeeze(-1) > 0).long()` for `argmax` of a single logit."""
+    """Suggest `(logits.squeeze(-1) > 0).long()` for `argmax` of a single logit, and
+    `labels` for `argmax` of a single class number.
+    """
     if not isinstance(node, ast.Call) or get_called_name(node) != "argmax":
         return
     receiver = get_receiver(node)
@@ -147,6 +152,10 @@ def suggest_sign(
     if scores is None or get_called_name(scores) in ("sigmoid", "softmax"):
         return
     new = f"({text.written(scores)}.squeeze(-1) > 0).long()"
+    op = program.op_at(finding.span, finding.module)
+    if op is not None and op.inputs and op.inputs[0].dtype in WHOLE:
+        rows = ".squeeze(1)" if op.inputs[0].ndim else ""
+        new = f"{text.written(scores)}{rows}"  # the classes themselves
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
 
 
