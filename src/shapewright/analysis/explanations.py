@@ -251,7 +251,8 @@ def _iter_makers(program: Program, failure: Failure) -> Iterator[Related]:
     layer = program.layer(op)
     for path, fact, giver in iter_written_states(program, failure):
         label = f"`{path}` {format_shape(fact)} is what `{giver.name}` gave"
-        yield Related(giver.span, label)
+        if giver.span is not None:
+            yield Related(giver.span, label)
     built = program.built.get(layer.path) if layer is not None else None
     if layer is not None and built is not None:
         place = program.call_at(built.span)

@@ -544,7 +544,7 @@ UNREACHABLE_TARGETS = _hazard("unreachable-targets",
     "targets outside of what a last activation or a binary loss can reach",
     "a last layer without the activation, or targets scaled into its range")
 SINGLE_CLASS = _hazard("single-class",
-    "`argmax` or a cross entropy over the only output of a layer; `argmax` of one label",
+    "`argmax` or a cross entropy over an only output; `argmax` of one class number",
     "`(logits.squeeze(1) > 0).long()`, and a binary loss")
 MASK_AXIS = _hazard("mask-axis",
     "a mask along the queries, one that shows the next token, or no mask at all",

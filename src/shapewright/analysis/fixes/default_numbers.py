@@ -40,7 +40,7 @@ def suggest_attributes_for_numbers(program: Program, failure: Failure) -> Iterat
         return
     text, node = place
     method, owner = text.around(node, *FUNCTIONS), text.around(node, ast.ClassDef)
-    if method is None or owner is None or method.name == "__init__":
+    if method is None or owner is None or getattr(method, "name", "") == "__init__":
         return
     line = text.statement_of(node)
     for name, attribute, default in _iter_kept_defaults(program, owner):

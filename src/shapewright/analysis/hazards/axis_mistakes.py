@@ -13,6 +13,7 @@ from shapewright.analysis.hazards.context import HazardContext, describe_axis
 from shapewright.analysis.hazards.decided_dims import find_decided_dims
 from shapewright.analysis.hazards.index_dims import find_index_dims
 from shapewright.analysis.hazards.layer_norms import find_layer_norms, find_step_norms
+from shapewright.analysis.hazards.rotated_axes import find_rotated_axes
 from shapewright.analysis.hazards.routed_weights import is_routed
 from shapewright.analysis.hazards.unkept_dims import (
     find_column_statistics,
@@ -120,6 +121,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_decided_dims(scene)
     yield from find_layer_norms(scene)
     yield from find_step_norms(scene)
+    yield from find_rotated_axes(scene)
     by_index = {call.op.index: call for call in scene.calls}
     reported: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():

@@ -25,6 +25,16 @@ def reshaped(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return flow.recut(call.op, call.dims[0], call.shape)
 
 
+@follows("view_as_complex")
+def complex_pairs(flow: AxisFlow, call: OperatorCall) -> Outputs:
+    return call.dims[0][:-1]
+
+
+@follows("view_as_real")
+def real_pairs(flow: AxisFlow, call: OperatorCall) -> Outputs:
+    return (*call.dims[0], (Axis(2, "made"),))
+
+
 @follows("permute")
 def permute(flow: AxisFlow, call: OperatorCall) -> Outputs:
     order = call.rest(1, "dims")

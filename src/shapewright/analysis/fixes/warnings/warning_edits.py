@@ -118,6 +118,7 @@ from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_later_load,
     suggest_trained_only,
 )
+from shapewright.analysis.fixes.warnings.rotated_edits import suggest_turned_heads
 from shapewright.analysis.fixes.warnings.rounded_edits import suggest_logs_of_scores
 from shapewright.analysis.fixes.warnings.row_index_edits import (
     suggest_element_of_each_row,
@@ -381,7 +382,9 @@ WAYS: dict[str, Suggest] = {
     VIEW_MIXES_DIMS: combine(suggest_transpose, suggest_channels_last),
     PADDED_MEAN: combine(suggest_counted_elements, suggest_masked_mean),
     REPEATED_INDEX: suggest_added_entries,
-    WRONG_AXIS: combine(suggest_kept_dim, suggest_turned_norm, suggest_other_dim),
+    WRONG_AXIS: combine(
+        suggest_turned_heads, suggest_kept_dim, suggest_turned_norm, suggest_other_dim
+    ),
     BATCH_AXIS: combine(suggest_largest_of_sample, suggest_other_axis),
     BATCH_DEPENDENCE: suggest_dim_of_features,
     LAYOUT: suggest_batch_first,
