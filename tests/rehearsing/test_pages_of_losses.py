@@ -222,6 +222,11 @@ AROUND = {
         "loss = bands.mean()\n",
     ),
     "root-of-zero": ("model = nn.Linear(6, 4)\n" + MODEL, "", ""),
+    "mean-of-none": (
+        "model = nn.Linear(6, 4)\n" + MODEL,
+        "y = torch.randint(4, (len(x),))\n",
+        "",
+    ),
     "ignored-labels-counted": ("model = nn.Linear(6, vocab)\n" + MODEL, "", ""),
     "quantiles-swapped": ("model = nn.Linear(6, 1)\n" + MODEL, "", ""),
     "masked-targets": ("model = Reader()\n" + MODEL, "", ""),

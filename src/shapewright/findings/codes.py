@@ -676,6 +676,9 @@ LIMIT_AFTER_LOG = _hazard("limit-after-log",
 ROOT_OF_ZERO = _hazard("root-of-zero",
     "the root of distances of samples to themselves: its derivative at 0 is infinite",
     "`torch.sqrt(x.clamp(min=1e-12))`", of_shapes=False)
+MEAN_OF_NONE = _hazard("mean-of-none",
+    "a mean over the others of a class, of which a sample may be the only one: 0 / 0",
+    "`mask.sum(1).clamp(min=1)`", of_shapes=False)
 IGNORED_LABELS_COUNTED = _hazard("ignored-labels-counted",
     "a confusion matrix that counts the label that the loss ignores",
     "only the pixels that have a class: `truth[truth != 255]`", of_shapes=False)

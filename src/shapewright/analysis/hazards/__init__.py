@@ -52,6 +52,7 @@ from shapewright.analysis.hazards import loss_inputs as loss_inputs
 from shapewright.analysis.hazards import loss_scales as loss_scales
 from shapewright.analysis.hazards import loss_targets as loss_targets
 from shapewright.analysis.hazards import mask_fills as mask_fills
+from shapewright.analysis.hazards import means_of_none as means_of_none
 from shapewright.analysis.hazards import mixing_views as mixing_views
 from shapewright.analysis.hazards import noise_scales as noise_scales
 from shapewright.analysis.hazards import norm_settings as norm_settings

@@ -96,7 +96,7 @@ def _is_of_own_rows(scene: HazardContext, op: Op, name: str) -> bool:
     if len(op.inputs) != 2 or name not in PRODUCTS | SUBTRACTING:
         return False
     left, right = op.inputs
-    if _find_rows(scene, left) != _find_rows(scene, right):
+    if find_rows(scene, left) != find_rows(scene, right):
         return False
     out = op.outputs[0].shape if op.outputs else ()
     if name in PRODUCTS:
@@ -105,7 +105,7 @@ def _is_of_own_rows(scene: HazardContext, op: Op, name: str) -> bool:
     return is_paired and len(out) > 2 and out[-2] == out[-3]
 
 
-def _find_rows(scene: HazardContext, fact: Fact) -> int:
+def find_rows(scene: HazardContext, fact: Fact) -> int:
     """Return the number of the tensor that a tensor shows with more dims."""
     for _ in range(FARTHEST):
         fact = find_base(scene, fact)

@@ -62,6 +62,14 @@ def suggest_limited_value(
     yield append_method(text, value, f".clamp(min={SMALLEST.get(name, SMALL)})")
 
 
+def suggest_limited_count(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `count.clamp(min=1)` for the divisor of a mean."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        yield append_method(text, node.right, ".clamp(min=1)")
+
+
 def suggest_limit_inside(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

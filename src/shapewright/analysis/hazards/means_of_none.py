@@ -1,0 +1,102 @@
+"""Find means over the other samples of a class that are 0 / 0 for a sample whose class
+no other sample of the batch has.
+
+Nothing is said where each label stands in the batch twice, as with two views of each
+sample, where a sampler makes the batches, or where the count has a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.distance_roots import find_rows
+from shapewright.analysis.hazards.loss_terms import (
+    AVERAGES,
+    QUOTIENTS,
+    find_ancestors,
+    find_base,
+)
+from shapewright.analysis.provenance.axis_flow import OperatorCall
+from shapewright.findings.codes import MEAN_OF_NONE, looks_for
+from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
+from shapewright.record.ops import Fact
+
+EQUAL = frozenset({"eq", "==", "equal"})
+OWN = frozenset({"eye", "fill_diagonal_", "diag", "diag_embed", "scatter", "scatter_"})
+"""Calls that leave out the pairs of a sample with itself."""
+DOUBLING = frozenset({"cat", "concat", "hstack", "repeat", "tile", "repeat_interleave"})
+REPLACING = operators_with("replaces_odd_values") | {
+    "where", "[]", "isnan", "nan_to_num", "masked_select", "nanmean",
+}  # fmt: skip
+FARTHEST = 24
+NEAREST = 4
+"""Calls behind the quotient that may leave out its NaN."""
+
+
+@looks_for(MEAN_OF_NONE)
+def find_means_of_none(scene: HazardContext) -> Iterator[Finding]:
+    """Find `(mask * scores).sum(1) / mask.sum(1)` of a mask of equal labels without its
+    diagonal.
+    """
+    seen: set[object] = set()
+    if any("sampler" in text.text for text in scene.program.own_texts()):
+        return
+    for call in scene.calls:
+        if call.name not in QUOTIENTS or len(call.op.inputs) != 2:
+            continue
+        if call.op.span is None or call.op.span in seen:
+            continue
+        if not call.op.outputs[0].requires_grad or _is_replaced(scene, call):
+            continue
+        count = scene.maker(find_base(scene, call.op.inputs[1]))
+        if count is None or count.name not in AVERAGES or len(count.op.inputs) != 1:
+            continue
+        if max(count.op.outputs[0].shape, default=1) == 1:
+            continue  # a count of all pairs
+        labels = _find_equal_labels(scene, count.op.inputs[0])
+        if labels is None:
+            continue
+        seen.add(call.op.span)
+        name = scene.words(call.op)[1]
+        message = (
+            f"{name} is 0 for a sample whose label no other sample of the batch has:"
+            " 0 / 0 is NaN, and so is the loss"
+        )
+        where = "labels are compared here, each with the others"
+        yield scene.finding(MEAN_OF_NONE, call.op, message, (labels.op, where))
+
+
+def _find_equal_labels(scene: HazardContext, mask: Fact) -> OperatorCall | None:
+    """Return the call that compares the labels of one batch with each other, if a mask
+    is made of it and leaves out the diagonal.
+    """
+    if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or mask.shape[0] < 2:
+        return None
+    ancestors = find_ancestors(scene, mask, FARTHEST)
+    names = {call.name for call in ancestors.values()}
+    names |= {call.name for call in scene.writes.get(mask.storage, ())}
+    if not names & OWN:
+        return None
+    for call in ancestors.values():
+        if call.name not in EQUAL or len(call.op.inputs) != 2:
+            continue
+        first, second = (find_rows(scene, fact) for fact in call.op.inputs)
+        if first != second or call.op.outputs[0].shape != mask.shape:
+            continue
+        makers = find_ancestors(scene, call.op.inputs[0], NEAREST).values()
+        if not any(maker.name in DOUBLING for maker in makers):
+            return call
+    return None
+
+
+def _is_replaced(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether what is NaN may be left out behind a quotient."""
+    waiting = [call.op.outputs[0].tensor]
+    for _ in range(NEAREST):
+        users = [user for tensor in waiting for user in scene.users.get(tensor, ())]
+        if any(user.name in REPLACING for user in users):
+            return True
+        waiting = [out.tensor for user in users for out in user.op.outputs]
+    return False
