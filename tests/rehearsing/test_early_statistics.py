@@ -44,6 +44,20 @@ WRONG = {
         "mean, std = X.mean(axis=0), X.std(axis=0)\n"
         f"X = (X - mean) / (std + 1e-8)\n{SPLIT}"
     ),
+    "by hand, in a function": (
+        "def normalize(data):\n"
+        "    mean, std = data.mean(0), data.std(0)\n"
+        "    return (data - mean) / std\n"
+        f"X = normalize(X)\n{SPLIT}"
+    ),
+    "by hand, in a class": (
+        "class Table:\n"
+        "    def scale(self, data):\n"
+        "        rows = data.copy()\n"
+        "        rows = (rows - rows.min(0)) / (rows.max(0) - rows.min(0))\n"
+        "        return rows\n"
+        f"X = Table().scale(X)\n{PARTS}X_train, X_test = X[:80], X[80:]"
+    ),
     "to its range": (
         f"X = (X - np.min(X, axis=0)) / (np.max(X, 0) - np.min(X, 0))\n{SPLIT}"
     ),
@@ -64,6 +78,21 @@ RIGHT = {
     "statistics of the first rows": (
         f"first = X[:80]\nX = (X - first.mean(0)) / first.std(0)\n{PARTS}"
         "X_train, X_test = X[:80], X[80:]"
+    ),
+    "a function with the statistics": (
+        "def normalize(data, mean, std):\n    return (data - mean) / std\n"
+        f"X = normalize(X, X[:80].mean(0), X[:80].std(0))\n{PARTS}"
+        "X_train, X_test = X[:80], X[80:]"
+    ),
+    "a function for the training": (
+        "def normalize(data):\n    return (data - data.mean(0)) / data.std(0)\n"
+        f"{SPLIT}\nX_train = normalize(X_train)"
+    ),
+    "a function that is fitted": (
+        "def normalize(data, n_train):\n"
+        "    first = data[:n_train]\n"
+        "    return (data - first.mean(0)) / first.std(0)\n"
+        f"X = normalize(X, 80)\n{PARTS}X_train, X_test = X[:80], X[80:]"
     ),
     "no split": "X = scaler.fit_transform(X)\nX_train, y_train = X, y",
     "raw data are split": f"shown = scaler.fit_transform(X)\n{SPLIT}",

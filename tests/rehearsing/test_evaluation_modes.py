@@ -304,3 +304,52 @@ def test_a_head_on_frozen_features_of_evaluation_mode(
     report = rehearsed(tmp_path, PROBED.format(then=then))
     codes = [] if is_quiet else ["trained-in-eval-mode"]
     assert [finding.code for finding in report.findings] == codes
+
+
+BY_CLASS = """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    net.train()
+    optimizer.zero_grad()
+    x, y = torch.randn(16, 6), torch.randint(3, (16,))
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+
+class {name}:
+    def __init__(self, net):
+        self.net = net
+    def choose(self, x):
+        with torch.no_grad():
+            scores = self.net(x)
+        return scores.argmax(1)
+    def run(self):
+        hits = 0
+        for _ in range(4):
+            x, y = torch.randn(5, 6), torch.randint(3, (5,))
+            {mode}choice = self.choose(x)
+            hits += int({hit})
+        return hits
+
+print({name}(net).run())
+"""
+IN_CLASSES = {
+    "an evaluator": ("Evaluator", "", "(choice == y).sum()", True),
+    "a tester": ("NetTester", "", "(choice == y).float().sum().item()", True),
+    "in evaluation mode": (
+        "Evaluator", "self.net.eval(); ", "(choice == y).sum()", False,
+    ),
+    "a sampler of actions": ("Actor", "", "(choice == y).sum()", False),
+    "no labels": ("Evaluator", "", "choice.sum()", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IN_CLASSES)
+def test_what_a_class_measures_is_an_evaluation(case: str, tmp_path: Path) -> None:
+    name, mode, hit, is_wrong = IN_CLASSES[case]
+    report = rehearsed(tmp_path, BY_CLASS.format(name=name, mode=mode, hit=hit))
+    codes = [finding.code for finding in report.findings]
+    assert codes == ["evaluated-in-training-mode"] * is_wrong

@@ -18,10 +18,14 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.copied_rows import is_split
 from shapewright.analysis.training_mistakes.early_weights import iter_early_weights
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
+from shapewright.analysis.training_mistakes.scaling_functions import (
+    find_scaled_column,
+    is_own_scaling,
+    is_scaled_in_function,
+)
 from shapewright.analysis.training_mistakes.split_branches import iter_branch_splits
 from shapewright.findings.codes import FITTED_BEFORE_SPLIT, looks_for
 from shapewright.findings.finding import Finding
-from shapewright.operators.facts import operators_with
 from shapewright.program.assigned_values import find_last_value
 from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
@@ -36,7 +40,6 @@ FITTED = re.compile(
 )
 """Classes of scikit-learn whose transform depends on all rows that they were fitted
 on."""
-STATISTICS = operators_with("measures_spread") | {"mean", "median"} | {"min", "max"}
 HIDING = frozenset({"len", "print", "range", "int", "unique", "arange"})
 """Calls whose result does not hold the data."""
 DEEPEST = 8
@@ -54,7 +57,7 @@ def find_early_statistics(scene: RehearsalContext) -> Iterator[Finding]:
                 " part in the scale of those that it is trained on",
                 text.span(scaled),
                 (text.span(place), "the rows are split here"),
-                severity="note" if isinstance(scaled, ast.BinOp) else None,
+                severity="note" if _is_by_hand(text, scaled) else None,
             )
             break
         for early in iter_early_weights(text):
@@ -69,6 +72,13 @@ def find_early_statistics(scene: RehearsalContext) -> Iterator[Finding]:
                 severity="note",
             )
             break
+
+
+def _is_by_hand(text: SourceText, scaled: ast.expr) -> bool:
+    """Return whether data are scaled by numbers that the program computes itself."""
+    if isinstance(scaled, ast.Call):
+        return is_scaled_in_function(text, scaled)
+    return isinstance(scaled, ast.BinOp)
 
 
 def _iter_scaled(text: SourceText) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -152,6 +162,9 @@ def _find_scaling(
     if depth > DEEPEST:
         return None
     if isinstance(data, ast.Name):
+        column = find_scaled_column(text, data, line)
+        if column is not None:
+            return column
         value = find_last_value(text, data, line)
         if value is None or text.around(value, ast.If) is not text.around(data, ast.If):
             return None
@@ -161,9 +174,9 @@ def _find_scaling(
     if isinstance(data, ast.Call):
         if get_called_name(data) in HIDING or is_split(text, data):
             return None
-        if _is_fitted(text, data, line):
+        if _is_fitted(text, data, line) or is_scaled_in_function(text, data):
             return data
-    if isinstance(data, ast.BinOp) and _is_own_scaling(text, data, line):
+    if isinstance(data, ast.BinOp) and is_own_scaling(text, data, line):
         return data
     for part in ast.iter_child_nodes(data):
         if isinstance(part, ast.expr):
@@ -210,43 +223,3 @@ def _find_own_scaler(text: SourceText, name: ast.expr) -> ast.expr | None:
         if word and get_own_attribute(target) == word
     ]
     return values[0] if len(values) == 1 else None
-
-
-def _is_own_scaling(text: SourceText, node: ast.BinOp, line: int) -> bool:
-    """Return whether an expression scales rows by their own statistics:
-    `(x - x.mean(0)) / x.std(0)`.
-    """
-    left = node.left
-    if not isinstance(node.op, ast.Div) or not isinstance(left, ast.BinOp):
-        return False
-    if not isinstance(left.op, ast.Sub) or not isinstance(left.left, ast.Name):
-        return False
-    rows = left.left.id
-    if EVALUATED.search(rows) or TRAINED.search(rows):
-        return False
-    centre = _is_statistic(text, left.right, rows, line)
-    spread = any(
-        _is_statistic(text, part, rows, line)
-        for part in ast.walk(node.right)
-        if isinstance(part, ast.Name | ast.Call)
-    )
-    return centre and spread
-
-
-def _is_statistic(text: SourceText, node: ast.expr, rows: str, line: int) -> bool:
-    """Return whether an expression is a statistic of all rows of a table."""
-    if isinstance(node, ast.Name):
-        value = find_last_value(text, node, line)
-        if isinstance(value, ast.Tuple):
-            return all(_is_statistic(text, v, rows, line) for v in value.elts)
-        node = value if value is not None else node
-    if not isinstance(node, ast.Call) or get_called_name(node) not in STATISTICS:
-        return False
-    owner = get_receiver(node)
-    is_method = isinstance(owner, ast.Name) and owner.id == rows
-    is_function = bool(node.args) and ast.unparse(node.args[0]) == rows
-    if not is_method and not is_function:
-        return False
-    dims = node.args[1:] if is_function else node.args
-    dims = dims + [w.value for w in node.keywords if w.arg in ("axis", "dim")]
-    return all(re.match(r"\(?\[?0\b", ast.unparse(dim)) is not None for dim in dims[:1])

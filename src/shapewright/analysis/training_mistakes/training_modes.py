@@ -49,6 +49,10 @@ RENEWED = re.compile(r"adapt(?!ive)|\btta\b|calibrat|(batch|bn|norm).?stat", re.
 """What tells of statistics of batch norm that are taken anew."""
 GENERATOR = re.compile(r"generator|gan(_|$)|(^|_|net)g(_|$)|pix2pix", re.I)
 """Names of networks that may make an image by the statistics of that image."""
+JUDGING = re.compile(
+    r"(^|_)(test|tester|eval|evaluat(e|or|ion)|valid|validat(e|or|ion))(_|$)"
+)
+"""Names of functions and classes that measure how well a model does."""
 LOADED_HERE = "its weights are loaded here"
 SAMPLING = operators_with("measures_spread") | {"train", "backward", "update_bn"}
 """Calls of a function that wants several draws, or that trains."""
@@ -243,10 +247,12 @@ def _is_measured_by_callers(text: SourceText, region: ast.stmt) -> bool:
     for node in text.nodes:
         if not isinstance(node, ast.Call) or get_called_name(node) != function.name:
             continue
-        words = " ".join(sorted(collect_names(node)))
-        if not any(EVALUATED.search(word) for word in words.split()):
+        is_meant = any(map(EVALUATED.search, collect_names(node)))
+        if not is_meant and not any(map(JUDGING.search, _iter_scope_names(text, node))):
             continue
         around = text.parent(node)
+        if isinstance(around, ast.Assign) and _is_compared_later(text, around):
+            return True
         if isinstance(around, ast.Compare) and isinstance(around.ops[0], ast.Eq):
             return True
         name = get_called_name(around) if around is not None else ""
@@ -272,3 +278,24 @@ def _find_region(text: SourceText, call: ast.Call) -> ast.With | ast.FunctionDef
             without = any(name in written for name in WITHOUT_GRADIENTS)
             return outer if without else None
     return None
+
+
+def _iter_scope_names(text: SourceText, node: ast.AST) -> Iterator[str]:
+    """Yield the names of the functions and classes around a call, word by word."""
+    for around in text.outwards(node):
+        if isinstance(around, ast.FunctionDef | ast.ClassDef):
+            yield re.sub(r"(?<=[a-z])(?=[A-Z])", "_", around.name).lower()
+
+
+def _is_compared_later(text: SourceText, statement: ast.Assign) -> bool:
+    """Return whether a name that a statement sets is compared with labels behind it."""
+    names = collect_names(statement, ast.Store)
+    scope = text.around(statement, *FUNCTIONS)
+    return any(
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Eq)
+        and not isinstance(node.comparators[0], ast.Constant)
+        and not isinstance(text.parent(node), ast.If)
+        and names & collect_names(node, ast.Load)
+        for node in (ast.walk(scope) if scope is not None else ())
+    )
