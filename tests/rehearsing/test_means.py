@@ -53,6 +53,25 @@ def told(folder: Path, body: str, size: int = 16) -> list[str]:
 
 
 WRONG = {
+    "divided within the loop": """
+        total, seen = 0.0, 0
+        for at, (inputs, labels) in enumerate(loader):
+            total += criterion(model(inputs), labels).item()
+            seen += len(labels)
+            if at % 2 == 1:
+                print(total / seen)  # here
+                total, seen = 0.0, 0
+    """,
+    "the mean of what a mask leaves": """
+        total, seen = 0.0, 0
+        for inputs, labels in loader:
+            losses = cross_entropy(model(inputs), labels, reduction="none")
+            mask = (labels > 0).float()
+            loss = (losses * mask).sum() / mask.sum().clamp(min=1)
+            total += loss.item()
+            seen += inputs.size(0)
+        return total / seen  # here
+    """,
     "divided in place": """
         total = 0.0
         for inputs, labels in loader:
@@ -117,6 +136,23 @@ def test_it_is_found_where_it_is_divided(tmp_path: Path, body: str) -> None:
 
 
 RIGHT = {
+    "divided by batches within the loop": """
+        total, seen = 0.0, 0
+        for at, (inputs, labels) in enumerate(loader):
+            total += criterion(model(inputs), labels).item()
+            seen += 1
+            if at % 2 == 1:
+                print(total / seen)
+                total, seen = 0.0, 0
+    """,
+    "sums of what a mask leaves": """
+        total, seen = 0.0, 0
+        for inputs, labels in loader:
+            losses = cross_entropy(model(inputs), labels, reduction="none")
+            total += losses.sum().item()
+            seen += len(labels)
+        return total / seen
+    """,
     "means of batches": """
         total, n, losses = 0.0, 0, []
         for inputs, labels in loader:

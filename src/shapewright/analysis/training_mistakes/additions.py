@@ -57,12 +57,21 @@ def strip_conversions(node: ast.expr) -> ast.expr:
 
 
 def iter_divisions(
-    text: SourceText, loop: ast.For
+    text: SourceText, loop: ast.For, addition: ast.stmt | None = None
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
     """Yield the divisions below a loop, `a / b` and `a /= b`, with their dividends and
-    divisors.
+    divisors; also those in the loop behind a statement that adds, such as for a log of
+    every tenth batch.
     """
-    for node in _iter_nodes_after(text, loop):
+    inside: list[ast.expr | ast.stmt] = []
+    if addition is not None:
+        end = get_last_line(addition)
+        inside = [
+            node
+            for node in ast.walk(loop)
+            if isinstance(node, ast.expr | ast.stmt) and node.lineno > end
+        ]
+    for node in (*_iter_nodes_after(text, loop), *inside):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             yield node, node.left, node.right
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):

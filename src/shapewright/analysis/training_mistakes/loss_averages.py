@@ -36,7 +36,7 @@ from shapewright.analysis.training_mistakes.sample_counts import (
 from shapewright.findings.codes import MEAN_OVER_SAMPLES, SUM_AFTER_LOOP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
-from shapewright.program.source_text import SourceText
+from shapewright.program.source_text import SourceText, get_receiver
 from shapewright.program.syntax_nodes import (
     LOOPS,
     collect_names,
@@ -64,7 +64,7 @@ def _find_sample_division(
             continue
         if find_mean(scene, text, loop.node, added) is None:
             continue
-        for place, divided, divisor in iter_divisions(text, loop.node):
+        for place, divided, divisor in iter_divisions(text, loop.node, node):
             if is_list:
                 same = is_sum_of(divided, total)
             else:
@@ -157,6 +157,8 @@ def is_mean_loss_at(scene: RehearsalContext, text: SourceText, loss: ast.expr) -
         return True
     if isinstance(loss, ast.BinOp) and isinstance(loss.op, ast.Add):
         return is_mean_loss_at(scene, text, loss.left)
+    if isinstance(loss, ast.BinOp) and isinstance(loss.op, ast.Div):
+        return _is_sum_over_count(loss)
     if not isinstance(loss, ast.Call):
         return False
     lines = range(loss.lineno, get_last_line(loss) + 1)
@@ -176,6 +178,20 @@ def is_mean_loss_at(scene: RehearsalContext, text: SourceText, loss: ast.expr) -
         and (op.span is None or op.span.line in lines or _is_returned(scene, op))
         for op in loss_ops
     )
+
+
+def _is_sum_over_count(node: ast.BinOp) -> bool:
+    """Return whether an expression is a mean of what a mask leaves:
+    `loss.sum() / mask.sum()`.
+    """
+    left, right = node.left, node.right
+    while get_called_name(right) in ("clamp", "clip", "max", "float"):
+        owner = get_receiver(right)
+        if owner is None:
+            return False
+        right = owner
+    is_sum = get_called_name(left) == "sum" and isinstance(left, ast.Call)
+    return is_sum and get_called_name(right) in ("sum", "numel", "len")
 
 
 def _is_mean_of_samples(
