@@ -59,3 +59,45 @@ def test_whole_labels_are_right(tmp_path: Path) -> None:
     loss = "loss = model(text, labels=text)"
     report = rehearsed(tmp_path, SCRIPT.format(loss=loss))
     assert "shifted-twice" not in [finding.code for finding in report.findings]
+
+
+ROWS = """\
+import numpy as np
+import torch
+from torch import nn
+
+{model}
+
+def tabulate(stories, width=9):
+    tokens = np.zeros((len(stories), width), dtype=np.int64)
+    labels = np.full((len(stories), width), -100, dtype=np.int64)
+    for i, story in enumerate(stories):
+        tokens[i, :len(story)] = story
+        {labels}
+    return torch.from_numpy(tokens), torch.from_numpy(labels)
+
+
+model = WriterForCausalLM()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = tabulate([[1, 2, 3, 4], [5, 6, 7], [2, 4, 6, 8, 1]])
+for step in range(2):
+    loss = model(x, labels=y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MODEL = SCRIPT[SCRIPT.index("class Writer") : SCRIPT.index("model = ")]
+
+
+def test_rows_of_labels_that_are_shifted_twice(tmp_path: Path) -> None:
+    line = "labels[i, :len(story) - 1] = story[1:]"
+    report = rehearsed(tmp_path, ROWS.format(model=MODEL, labels=line))
+    (finding,) = report.findings
+    assert finding.code == "shifted-twice"
+    fixes = [edit.message for edit in finding.fixes if edit.checked]
+    assert fixes == ["`labels[i, :len(story)] = story`"]
+
+
+def test_rows_of_whole_labels_are_right(tmp_path: Path) -> None:
+    line = "labels[i, :len(story)] = story"
+    assert not rehearsed(tmp_path, ROWS.format(model=MODEL, labels=line)).findings

@@ -197,6 +197,8 @@ def _find_shift(text: SourceText) -> ast.Subscript | None:
                 for part in parts
             ):
                 return node
+            if isinstance(target, ast.Subscript) and text.written(value) == owner:
+                return node  # a row of tokens gets all of it
     return None
 
 

@@ -306,8 +306,39 @@ def suggest_unshifted_labels(
     if isinstance(node.slice, ast.Tuple):
         yield from _suggest_all_tokens(text, node, node.slice)
         return
+    rows = _suggest_whole_rows(text, node)
+    if rows is not None:
+        yield rows
+        return
     new = f"{text.written(node.value)}[:-1]"
     yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def _suggest_whole_rows(text: SourceText, node: ast.Subscript) -> Fix | None:
+    """Suggest `labels[i, : len(ids)] = ids` for `labels[i, : len(ids) - 1] = ids[1:]`,
+    in each statement of a function that writes such a row.
+    """
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    edits: list[Edit] = []
+    shown = ""
+    for target, value in iter_assignments(scope):
+        if not isinstance(value, ast.Subscript) or not isinstance(
+            target, ast.Subscript
+        ):
+            continue
+        if text.written(value.slice) != text.written(node.slice):
+            continue
+        owner = text.written(value.value)
+        index = target.slice
+        last = index.elts[-1] if isinstance(index, ast.Tuple) else index
+        upper = last.upper if isinstance(last, ast.Slice) else None
+        if upper is None or text.written(upper) != f"len({owner}) - 1":
+            continue
+        edits.append(Edit(text.span(upper), f"len({owner})"))
+        edits.append(Edit(text.span(value), owner))
+        row = text.written(target).replace(text.written(upper), f"len({owner})")
+        shown = shown or f"`{row} = {owner}`"
+    return Fix("fits", shown, tuple(edits)) if edits else None
 
 
 def _suggest_all_tokens(
