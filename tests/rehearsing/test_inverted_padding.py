@@ -134,3 +134,59 @@ def test_attention_by_hand(mask: str, fill: str, edit: str, tmp_path: Path) -> N
 def test_a_mask_that_hides_padding_is_quiet(mask: str, tmp_path: Path) -> None:
     report = rehearsed(tmp_path, SCRIPT.format(mask=mask))
     assert not [f for f in report.findings if f.code == "mask-axis"]
+
+
+COLLATED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, x, mask):
+        return self.out(self.encoder(x, src_key_padding_mask={mask}))
+
+
+def collate(rows):
+    width = max(len(row) for row in rows)
+    data = torch.zeros(len(rows), width, 8)
+    mask = torch.{maker}(len(rows), width, dtype=torch.bool)
+    for i, row in enumerate(rows):
+        n = len(row)
+        data[i, :n] = row
+        {write}
+    return data, mask
+
+
+model = Tagger()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+rows = [torch.randn(3 + i % 4, 8) for i in range(12)]
+for data, mask in DataLoader(rows, batch_size=4, collate_fn=collate):
+    optimizer.zero_grad()
+    model(data, mask).square().mean().backward()
+    optimizer.step()
+"""
+BY_ROWS = {
+    "true where the data is": ("mask", "zeros", "mask[i, :n] = True", True),
+    "inverted twice": ("~mask", "ones", "mask[i, :n] = False", True),
+    "false where the data is": ("mask", "ones", "mask[i, :n] = False", False),
+    "inverted where it is read": ("~mask", "zeros", "mask[i, :n] = True", False),
+    "true where the padding is": ("mask", "zeros", "mask[i, n:] = True", False),
+}
+
+
+@pytest.mark.parametrize("case", BY_ROWS)
+def test_masks_that_are_filled_by_rows(case: str, tmp_path: Path) -> None:
+    mask, maker, write, is_wrong = BY_ROWS[case]
+    text = COLLATED.format(mask=mask, maker=maker, write=write)
+    findings = [f for f in rehearsed(tmp_path, text).findings if f.code == "mask-axis"]
+    assert len(findings) == is_wrong
+    if case == "true where the data is":
+        (fix,) = findings[0].fixes
+        assert fix.message == "`mask[i, :n] = False` in `torch.ones(...)`"

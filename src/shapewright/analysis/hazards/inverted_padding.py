@@ -22,11 +22,17 @@ from shapewright.findings.codes import MASK_AXIS
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
-from shapewright.program.syntax_nodes import get_called_name, get_last_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_last_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Fact, Op
 
 ATTENTION = "multi_head_attention_forward"
-PASSING = operators_with("keeps_mask") | REARRANGING | {"bool", "to", "[]", "clone"}
+PASSING = operators_with("keeps_mask") | REARRANGING | {
+    "bool", "to", "[]", "clone", "all",
+}  # fmt: skip
 LENGTHENING = operators_with("concatenates") | {"pad"}
 """What gives a mask a place more, for a token of the whole."""
 WORDS = ("src_key_padding_mask", "key_padding_mask", "tgt_key_padding_mask")
@@ -171,6 +177,10 @@ def _find_word_comparison(
     place = None
     for _ in range(FARTHEST):
         call = scene.maker(fact)
+        write = _find_row_write(scene, fact)
+        if write is not None:
+            is_word = write[1]
+            return (place or write[0]) if is_word != is_inverted else None
         if call is None or not call.op.inputs:
             return None
         if _is_inverting(call):
@@ -193,6 +203,35 @@ def _find_word_comparison(
             return None
         fact = max(call.op.inputs, key=lambda part: part.shape[-1:])
     return None
+
+
+def _find_row_write(scene: HazardContext, fact: Fact) -> tuple[Op, bool] | None:
+    """Return the last write of a truth into the rows of a mask, and whether the mask is
+    true where the data is: `mask[i, :n] = True` beside `data[i, :n] = row`.
+    """
+    writes = scene.writes.get(fact.storage, ())
+    if not writes or any(write.name != "[]=" for write in writes):
+        return None
+    op = writes[-1].op
+    place = scene.program.node(op.span)
+    text = place[0] if place is not None else None
+    statement = text.statement_of(place[1]) if text is not None and place else None
+    if text is None or not isinstance(statement, ast.Assign):
+        return None
+    target, value = statement.targets[0], statement.value
+    is_truth = isinstance(value, ast.Constant) and value.value in (True, 1, False, 0)
+    if not isinstance(target, ast.Subscript) or not is_truth:
+        return None
+    index, scope = text.written(target.slice), text.around(statement, ast.For)
+    is_of_data = any(
+        isinstance(other, ast.Subscript)
+        and text.written(other.slice) == index
+        and other is not target
+        and not isinstance(row, ast.Constant)
+        for other, row in iter_assignments(scope)
+    )
+    assert isinstance(value, ast.Constant)
+    return (op, bool(value.value)) if is_of_data else None
 
 
 def _is_inverting(call: OperatorCall) -> bool:

@@ -47,6 +47,8 @@ from shapewright.program.syntax_nodes import (
 from shapewright.record.ops import Op
 
 LOSSES = operators_with("is_loss")
+LIMITS = frozenset({"clamp", "clip", "max", "float"})
+"""Calls on a count that keep it what it is."""
 
 
 def _find_sample_division(
@@ -185,7 +187,7 @@ def _is_sum_over_count(node: ast.BinOp) -> bool:
     `loss.sum() / mask.sum()`.
     """
     left, right = node.left, node.right
-    while get_called_name(right) in ("clamp", "clip", "max", "float"):
+    while isinstance(right, ast.Call) and get_called_name(right) in LIMITS:
         owner = get_receiver(right)
         if owner is None:
             return False

@@ -124,6 +124,7 @@ from shapewright.analysis.fixes.warnings.row_index_edits import (
     suggest_element_of_each_row,
     suggest_step_of_place,
 )
+from shapewright.analysis.fixes.warnings.row_mask_edits import suggest_opposite_rows
 from shapewright.analysis.fixes.warnings.shared_objects import suggest_own_layers
 from shapewright.analysis.fixes.warnings.shift_edits import (
     suggest_previous_steps,
@@ -328,6 +329,7 @@ WAYS: dict[str, Suggest] = {
     BUILT_IN_FORWARD: suggest_own_module,
     MASK_AXIS: combine(
         suggest_plain_mask,
+        suggest_opposite_rows,
         suggest_opposite_mask,
         suggest_mask_changes,
         suggest_mask_of_tokens,
