@@ -163,9 +163,17 @@ VALUES_WRONG = {
         "`goal` is the target, and still has the graph of the next state's value",
         "`goal.detach()`",
     ),
+    "the target first": (
+        VALUES.replace("with torch.no_grad()", "if True")
+        .replace("best = target(", "best = q(")
+        .replace("(value, goal)", "(goal, value)"),
+        "`goal` is the target, and still has the graph of the next state's value",
+        "`goal.detach()`",
+    ),
 }
 VALUES_RIGHT = {
     "values": VALUES,
+    "the target first": VALUES.replace("(value, goal)", "(goal, value)"),
     "double": VALUES.replace(
         "best = target(after).max(1)[0]",
         "best = target(after).gather(1, q(after).argmax(1, keepdim=True)).squeeze(1)",

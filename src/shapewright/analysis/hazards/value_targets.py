@@ -98,14 +98,15 @@ def find_bootstrapped_targets(scene: HazardContext) -> Iterator[Finding]:
             continue
         if call.op.span is None or not all(fact.requires_grad for fact in both):
             continue
-        for _, value in _iter_discounted(scene, both[1]):
-            if not value.requires_grad:
+        for at in (1, 0):  # some write the target first
+            values = [value for _, value in _iter_discounted(scene, both[at])]
+            if not any(value.requires_grad for value in values):
                 continue
             seen.add(call.op.span)
-            name = scene.words(call.op)[1]
+            name = scene.words(call.op)[at]
             message = (
                 f"{name} is the target, and still has the graph of the next state's"
-                " value: the loss moves that value too, away from what it learns"
+                " value: gradients flow into that value too, which is to stay as it is"
             )
             yield scene.finding(
                 TEACHER_WITH_GRAPH,
