@@ -22,6 +22,7 @@ from shapewright.record.ops import Fact
 ANGLES = frozenset({"cos", "sin", "polar"})
 """Calls that make a table of rotations."""
 COUNTING = frozenset({"arange", "linspace", "cumsum"})
+MOST_CALLERS = 3
 FARTHEST = 24
 """Calls between positions and the table of their rotations."""
 
@@ -102,4 +103,4 @@ def _report(
         for frame in reversed(call.op.frames[:-1])
         if not is_installed(frame.span.file)
     )
-    return replace(finding, related=(*finding.related, *callers))
+    return replace(finding, related=(*finding.related, *callers[:MOST_CALLERS]))
