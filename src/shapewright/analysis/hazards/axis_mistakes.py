@@ -19,6 +19,7 @@ from shapewright.analysis.hazards.unkept_dims import (
     find_column_statistics,
     find_unkept_dims,
 )
+from shapewright.analysis.hazards.weighted_features import find_summed_features
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Dim, Dims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -122,6 +123,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_layer_norms(scene)
     yield from find_step_norms(scene)
     yield from find_rotated_axes(scene)
+    yield from find_summed_features(scene)
     by_index = {call.op.index: call for call in scene.calls}
     reported: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():

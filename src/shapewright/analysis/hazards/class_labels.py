@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.array_labels import find_compared_maxima
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.mixed_samples import find_exchanged_mixtures
 from shapewright.analysis.hazards.sorted_batches import (
     find_repeated_pairs,
     find_sorted_batches,
@@ -128,6 +129,7 @@ def find_paired_rows(scene: HazardContext) -> Iterator[Finding]:
     """Find losses whose rows count steps, then samples, and whose targets count
     samples, then steps; and rows that stay in the order of their lengths.
     """
+    yield from find_exchanged_mixtures(scene)
     yield from find_sorted_batches(scene)
     yield from find_sorted_pairs(scene)
     yield from find_repeated_pairs(scene)

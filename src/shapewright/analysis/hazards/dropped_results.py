@@ -14,6 +14,7 @@ from dataclasses import replace
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.copied_parts import find_copied_parts
 from shapewright.analysis.hazards.dropped_copies import find_dropped_copies
+from shapewright.analysis.hazards.idle_statements import find_idle_statements
 from shapewright.analysis.hazards.lost_results import find_lost_results
 from shapewright.analysis.hazards.normalized_shortcuts import (
     find_normalized_shortcuts,
@@ -67,6 +68,7 @@ def find_dropped_results(scene: HazardContext) -> Iterator[Finding]:
     """Find changed tensors that nobody reads, where the unchanged one is read."""
     yield from find_unread_shortcuts(scene)
     yield from find_normalized_shortcuts(scene.program)
+    yield from find_idle_statements(scene.program)
     lines: set[Span] = set()
     for call in scene.calls:
         if call.op.span is None or call.name not in CHANGING or not call.op.inputs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.hard_truths import find_hard_truths
 from shapewright.analysis.hazards.several_labels import THRESHOLDS
 from shapewright.analysis.hazards.value_makers import LINEAR, find_value_maker
 from shapewright.findings.codes import LOGIT_THRESHOLD, looks_for
@@ -21,6 +22,7 @@ HALF = 0.5
 @looks_for(LOGIT_THRESHOLD)
 def find_logit_thresholds(scene: HazardContext) -> Iterator[Finding]:
     """Find `logits > 0.5` of what a loss with a sigmoid inside takes elsewhere."""
+    yield from find_hard_truths(scene)
     losses: dict[str, Op] = {}
     for call in scene.calls:
         if call.name == LOSS and call.op.inputs:

@@ -11,6 +11,7 @@ from shapewright.analysis.hazards.distribution_inputs import (
     find_scores_as_probabilities,
     find_scores_as_weights,
 )
+from shapewright.analysis.hazards.label_smoothing import find_smoothed_labels
 from shapewright.analysis.hazards.normalized_targets import find_normalized_targets
 from shapewright.analysis.hazards.overlap_losses import find_overlaps_of_logits
 from shapewright.analysis.hazards.repeated_activations import (
@@ -193,6 +194,7 @@ def find_loss_inputs(scene: HazardContext) -> Iterator[Finding]:
     """
     yield from _find_swapped_arguments(scene)
     yield from find_normalized_targets(scene)
+    yield from find_smoothed_labels(scene)
     yield from _find_targets_of_divergences(scene)
     yield from find_overlaps_of_logits(scene)
     reported: set[int] = set()

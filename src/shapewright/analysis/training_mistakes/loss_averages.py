@@ -33,6 +33,9 @@ from shapewright.analysis.training_mistakes.sample_counts import (
     is_batch_size,
     is_sample_count,
 )
+from shapewright.analysis.training_mistakes.summed_indices import (
+    find_summed_indices,
+)
 from shapewright.findings.codes import MEAN_OVER_SAMPLES, SUM_AFTER_LOOP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -264,6 +267,7 @@ def find_wrong_sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Find wrong averages and misplaced sums of every loop."""
     yield from find_last_values(scene)
     yield from find_repeated_counts(scene)
+    yield from find_summed_indices(scene)
     seen: set[ast.For] = set()
     for loop in (
         *iter_batch_loops(scene),

@@ -12,6 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.analysis.training_mistakes.epoch_generators import (
     find_new_generators,
 )
+from shapewright.analysis.training_mistakes.item_seeds import find_item_seeds
 from shapewright.findings.codes import SEED_REPEATED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -34,6 +35,7 @@ DEEPEST = 3
 @looks_for(SEED_REPEATED)
 def find_repeated_seeds(scene: RehearsalContext) -> Iterator[Finding]:
     """Find seeds of a training that are set again between its steps."""
+    yield from find_item_seeds(scene)
     seen: set[object] = set()
     met_seeds = list(scene.observations("seed-repeated"))
     is_kept = _is_kept(scene)

@@ -318,6 +318,16 @@ def find_floored_factors(scene: RehearsalContext) -> Iterator[Finding]:
         for node in text.nodes:
             if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
                 continue
+            if _is_limited_weight(text, node):
+                yield build_finding(
+                    FLOORED_FACTOR,
+                    f"`{text.line_of(node)}` is 0 as long as"
+                    f" `{text.line_of(node.left)}` is less than"
+                    f" `{text.line_of(node.right)}`, and the limit is 1: the weight"
+                    " does not grow, it jumps",
+                    text.span(node),
+                )
+                continue
             top = _find_whole(text, node)
             if not _is_rate(text, top, names) or not _is_below_one(text, node):
                 continue
@@ -328,6 +338,19 @@ def find_floored_factors(scene: RehearsalContext) -> Iterator[Finding]:
                 " the whole warm-up, which trains nothing",
                 text.span(node),
             )
+
+
+def _is_limited_weight(text: SourceText, node: ast.BinOp) -> bool:
+    """Return whether a quotient is one of two numbers of which the less is taken, and
+    the other is 1: `min(1.0, step // total)`.
+    """
+    around = text.parent(node)
+    if not isinstance(around, ast.Call) or get_called_name(around) != "min":
+        return False
+    others = [part for part in around.args if part is not node]
+    return len(around.args) == 2 and all(
+        isinstance(part, ast.Constant) and part.value == 1 for part in others
+    )
 
 
 def _report_logarithms(text: SourceText) -> Iterator[Finding]:

@@ -17,6 +17,9 @@ from shapewright.analysis.training_mistakes.overwritten_sums import (
     find_sums_as_losses,
     find_sums_set_to_zero,
 )
+from shapewright.analysis.training_mistakes.rewritten_losses import (
+    find_rewritten_losses,
+)
 from shapewright.findings.codes import LOSS_OVERWRITTEN, RETURN_IN_LOOP, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, get_receiver
@@ -134,6 +137,7 @@ def find_overwritten_losses(scene: RehearsalContext) -> Iterator[Finding]:
     yield from find_sums_set_to_zero(scene)
     yield from find_sums_as_losses(scene)
     yield from find_late_passes(scene)
+    yield from find_rewritten_losses(scene)
     batches = {loop.node for loop in scene.loops()}
     for text in scene.program.own_texts():
         for loop in text.nodes:

@@ -44,6 +44,11 @@ from shapewright.analysis.fixes.warnings.gradient_edits import (
     suggest_true_head,
     suggest_unwrapped_block,
 )
+from shapewright.analysis.fixes.warnings.idle_edits import (
+    suggest_added_term,
+    suggest_count_by_one,
+    suggest_drawn_seed,
+)
 from shapewright.analysis.fixes.warnings.label_column_edits import (
     suggest_features_without_label,
 )
@@ -269,7 +274,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_unwrapped_block,
     ),
     GRAPH_KEPT: suggest_value,
-    MEAN_OVER_SAMPLES: combine(suggest_count_behind_loop, suggest_count_of_batches),
+    MEAN_OVER_SAMPLES: combine(
+        suggest_count_by_one, suggest_count_behind_loop, suggest_count_of_batches
+    ),
     UNDIVIDED_LOSS: combine(suggest_divided_loss, suggest_share_of_batch),
     SUM_AFTER_LOOP: suggest_inside_loop,
     GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
@@ -304,7 +311,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
     REVERSED_UPDATE: suggest_other_way,
     RETURN_ORDER: suggest_order_of_returns,
     RETURN_IN_LOOP: suggest_return_behind_loop,
-    LOSS_OVERWRITTEN: combine(suggest_passes_inside_loop, suggest_added_loss),
+    LOSS_OVERWRITTEN: combine(
+        suggest_added_term, suggest_passes_inside_loop, suggest_added_loss
+    ),
     LATE_BINDING: suggest_bound_names,
     MISPLACED_ARGUMENT: combine(suggest_sampled_data, suggest_named_argument),
     FILTERED_INDEX: suggest_filtered_rows,
@@ -330,7 +339,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
     COUNT_NOT_RESET: suggest_reset,
     PATIENCE_NOT_RESET: suggest_count_from_zero,
     ARRAYS_BROADCAST: suggest_flat_array,
-    SEED_REPEATED: suggest_one_seed,
+    SEED_REPEATED: combine(suggest_drawn_seed, suggest_one_seed),
     EPOCH_NOT_SET: suggest_set_epoch,
     REPEATED_BY_WORKERS: suggest_share_of_worker,
     SEPARATE_DRAWS: combine(suggest_one_draw, suggest_turned_mask),

@@ -55,6 +55,7 @@ from shapewright.analysis.fixes.warnings.formula_edits import (
     suggest_straight_through,
     suggest_turned_lengths,
 )
+from shapewright.analysis.fixes.warnings.idle_edits import suggest_call
 from shapewright.analysis.fixes.warnings.initial_weights import (
     suggest_random_weights,
     suggest_zero_row,
@@ -100,6 +101,11 @@ from shapewright.analysis.fixes.warnings.loss_term_edits import (
 from shapewright.analysis.fixes.warnings.margin_edits import suggest_other_margins
 from shapewright.analysis.fixes.warnings.mask_edits import suggest_counted_elements
 from shapewright.analysis.fixes.warnings.mean_edits import suggest_whole_batch
+from shapewright.analysis.fixes.warnings.mixture_edits import (
+    suggest_exchanged_shares,
+    suggest_share_of_classes,
+    suggest_threshold,
+)
 from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_last_of_each,
     suggest_mask_of_columns,
@@ -321,6 +327,7 @@ WAYS: dict[str, Suggest] = {
     LOSS_SHAPES: suggest_equal_shapes,
     LOST_BATCH: suggest_squeezed_dim,
     LOSS_INPUT: combine(
+        suggest_share_of_classes,
         suggest_probabilities,
         suggest_exponential,
         suggest_logits_keyword,
@@ -342,7 +349,10 @@ WAYS: dict[str, Suggest] = {
     WRAPPED_DIFFERENCE: suggest_signed_operands,
     INVERTED_INTEGERS: suggest_truths,
     RESULT_DROPPED: combine(
-        suggest_normed_branch, suggest_written_source, suggest_assigned_result
+        suggest_call,
+        suggest_normed_branch,
+        suggest_written_source,
+        suggest_assigned_result,
     ),
     UNRELATED_NOISE: suggest_added_noise,
     ADVANTAGE_WITH_GRAPH: suggest_detached_operand,
@@ -400,8 +410,13 @@ WAYS: dict[str, Suggest] = {
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
-    LOGIT_THRESHOLD: suggest_probability,
-    PAIRED_ROWS: combine(suggest_old_order, suggest_one_order, suggest_one_repeat),
+    LOGIT_THRESHOLD: combine(suggest_threshold, suggest_probability),
+    PAIRED_ROWS: combine(
+        suggest_exchanged_shares,
+        suggest_old_order,
+        suggest_one_order,
+        suggest_one_repeat,
+    ),
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
     REPEATED_LAYER: suggest_own_layers,
     INTERPOLATED_LABELS: suggest_nearest,
