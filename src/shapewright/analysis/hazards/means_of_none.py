@@ -13,7 +13,10 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distance_roots import find_rows
 from shapewright.analysis.hazards.loss_terms import (
     AVERAGES,
+    DIFFERENCES,
+    PRODUCTS,
     QUOTIENTS,
+    REARRANGING,
     find_ancestors,
     find_base,
 )
@@ -26,6 +29,11 @@ from shapewright.record.ops import Fact
 EQUAL = frozenset({"eq", "==", "equal"})
 OWN = frozenset({"eye", "fill_diagonal_", "diag", "diag_embed", "scatter", "scatter_"})
 """Calls that leave out the pairs of a sample with itself."""
+COMBINING = DIFFERENCES | frozenset({
+    "&", "and", "__and__", "logical_and", "bitwise_and", "~", "logical_not", "repeat",
+    "rsub", "__rsub__", "masked_fill", "masked_fill_", "fill_diagonal_", "clone",
+})  # fmt: skip
+"""Calls that leave pairs out of a mask."""
 DOUBLING = frozenset({"cat", "concat", "hstack", "repeat", "tile", "repeat_interleave"})
 REPLACING = operators_with("replaces_odd_values") | {
     "where", "[]", "isnan", "nan_to_num", "masked_select", "nanmean",
@@ -74,12 +82,12 @@ def _find_equal_labels(scene: HazardContext, mask: Fact) -> OperatorCall | None:
     """
     if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or mask.shape[0] < 2:
         return None
-    ancestors = find_ancestors(scene, mask, FARTHEST)
-    names = {call.name for call in ancestors.values()}
+    ancestors = _find_masks(scene, mask)
+    names = {call.name for call in ancestors}
     names |= {call.name for call in scene.writes.get(mask.storage, ())}
     if not names & OWN:
         return None
-    for call in ancestors.values():
+    for call in ancestors:
         if call.name not in EQUAL or len(call.op.inputs) != 2:
             continue
         first, second = (find_rows(scene, fact) for fact in call.op.inputs)
@@ -89,6 +97,24 @@ def _find_equal_labels(scene: HazardContext, mask: Fact) -> OperatorCall | None:
         if not any(maker.name in DOUBLING for maker in makers):
             return call
     return None
+
+
+def _find_masks(scene: HazardContext, mask: Fact) -> list[OperatorCall]:
+    """Return the calls of which a mask is the product, or the first without the
+    second: nothing is drawn, added or chosen on the way.
+    """
+    calls: list[OperatorCall] = []
+    waiting, seen = [mask], set[int]()
+    while waiting and len(seen) < FARTHEST:
+        fact = waiting.pop()
+        call = scene.maker(fact)
+        if call is None or fact.tensor in seen:
+            continue
+        seen.add(fact.tensor)
+        calls.append(call)
+        if call.name in PRODUCTS | COMBINING | REARRANGING:
+            waiting += call.op.inputs
+    return calls
 
 
 def _is_replaced(scene: HazardContext, call: OperatorCall) -> bool:
