@@ -442,7 +442,7 @@ EINSUM_REDUCTION = _hazard("einsum-reduction",
     "`einsum` without an arrow, which sums the batch or reorders the result",
     "the arrow and the intended letters")
 DIAGONAL_ONLY = _hazard("diagonal-only",
-    "an `einsum` that reads only the diagonal of weights",
+    "an `einsum` or a product that reads only the diagonal of a matrix",
     "two letters for the matrix: `dk,bck->bcd`")
 DRAWN_INDEX = _hazard("drawn-index",
     "ids or classes that are drawn beyond the end of what they index",
@@ -526,7 +526,7 @@ GRADIENT_LEFT_OUT = _hazard("gradient-left-out",
     "a `backward` of a custom `Function` that never reads the gradient it is given",
     "`grad_output * ...`", of_shapes=False)
 REVERSED_MINING = _hazard("reversed-mining",
-    "a triplet loss of the nearest sample of a class and the farthest of others",
+    "a triplet loss of the nearest of a class and the farthest of others; reversed pairs",
     "`max` of the distances within a class, `min` of the others", of_shapes=False)
 PERMUTED_TWICE = _hazard("permuted-twice",
     "rows that are put back by the permutation that reordered them, not its inverse",
@@ -656,7 +656,7 @@ INDEX_AS_VALUE = _hazard("index-as-value",
     "the number of a best action, or the place of a step, in the place of its value",
     "`q.max(1).values`, not `q.max(1)[1]`; `model(x, steps[i])`", of_shapes=False)
 MINIMIZED_OVERLAP = _hazard("minimized-overlap",
-    "an overlap of prediction and mask that is minimized",
+    "an overlap of prediction and mask that is minimized, or lacks its factor of 2",
     "`1 - dice`", of_shapes=False)
 SCALED_LABELS = _hazard("scaled-labels",
     "numbers of classes that `ToTensor` divides by 255",
@@ -885,7 +885,7 @@ CLASSES_BY_TEXT = _mistake("classes-by-text",
     "numbers of folders that are sorted as text, 1, 10, 2, and read as class numbers",
     "`data_set.classes[index]` for the number of a predicted class")
 COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
-    "rows that are oversampled before the split: copies of one row in both parts",
+    "rows in both parts of a split: oversampled before it, or cut with an overlap",
     "the split first, and the rare rows of the training part drawn again")
 FITTED_BEFORE_SPLIT = _mistake("fitted-before-split",
     "data that are scaled by statistics of all rows, and split afterwards",
@@ -932,7 +932,7 @@ SCHEDULER_OF_REPLACED = _mistake("scheduler-of-replaced",
     "a scheduler that goes on with an optimizer which another one has replaced",
     "a scheduler of the new optimizer")
 SCHEDULE_RESTARTED = _mistake("schedule-restarted",
-    "a schedule that each epoch builds anew and steps once: the rate never changes",
+    "a schedule, or a model, that each epoch builds anew: the epochs before are lost",
     "one optimizer and one schedule, built before the loop over epochs")
 RESTARTED_LOADER = _mistake("restarted-loader",
     "a loader that each step begins anew: only its first batches are trained on",
@@ -941,7 +941,7 @@ FIRST_GROUP_ONLY = _mistake("first-group-only",
     "a rate that is written into the first of several groups of an optimizer",
     "`for group in optimizer.param_groups`")
 METRIC_DIRECTION = _mistake("metric-direction",
-    "an accuracy that is waited for to fall, or a loss to rise",
+    "an accuracy that is waited for to fall, a loss to rise; the lowest scores as best",
     "`mode=\"max\"` for an accuracy; the other comparison")
 PATIENCE_NOT_RESET = _mistake("patience-not-reset",
     "early stopping whose count of bad epochs goes on where the best result is kept",

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.diagonal_products import find_diagonal_products
 from shapewright.analysis.makers import iter_first_makers
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -123,6 +124,7 @@ def find_diagonals(scene: HazardContext) -> Iterator[Finding]:
     """Find products of which a letter that is written twice reads only a diagonal of
     weights.
     """
+    yield from find_diagonal_products(scene)
     for call in scene.calls:
         if call.name != "einsum" or call.op.span is None:
             continue

@@ -14,6 +14,7 @@ from shapewright.analysis.hazards.loss_terms import (
     find_base,
     is_of_function,
 )
+from shapewright.analysis.hazards.reversed_pairs import find_reversed_pairs
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
     REVERSED_MINING,
@@ -211,6 +212,7 @@ HINGES = operators_with("clamps", "limits_from_below") | {"softplus", "exp"}
 @looks_for(REVERSED_MINING)
 def find_reversed_mining(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of the nearest positive and the farthest negative of each sample."""
+    yield from find_reversed_pairs(scene)
     seen: set[object] = set()
     for call in scene.calls:
         pair = _split_difference(call)

@@ -13,6 +13,7 @@ from shapewright.analysis.hazards.context import LOSSES, HazardContext
 from shapewright.analysis.hazards.loss_targets import find_unshifted_targets
 from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
 from shapewright.analysis.hazards.missing_masks import CLASSES, find_shifted_tokens
+from shapewright.analysis.hazards.read_targets import find_read_targets
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.view_axes import get_items
 from shapewright.findings.codes import UNSHIFTED_TARGET, looks_for
@@ -42,6 +43,7 @@ def find_future_steps(scene: HazardContext) -> Iterator[Finding]:
     targets that are not shifted.
     """
     yield from find_unshifted_targets(scene)
+    yield from find_read_targets(scene)
     convolutions = list(_iter_padded(scene))
     if not convolutions:
         return

@@ -32,6 +32,7 @@ class _Overlap:
     product: OperatorCall
     prediction: Fact
     factor: float
+    share: float  # how often the product of the two is in the dividend
 
 
 def _iter_overlaps(scene: HazardContext) -> Iterator[_Overlap]:
@@ -53,7 +54,7 @@ def _iter_overlaps(scene: HazardContext) -> Iterator[_Overlap]:
                 own = {find_base(scene, fact).tensor for fact in (prediction, mask)}
                 if own <= summed:
                     factor = term.factor * part.factor
-                    yield _Overlap(call, product, prediction, factor)
+                    yield _Overlap(call, product, prediction, factor, part.factor)
 
 
 def _collect_summed(scene: HazardContext, fact: Fact) -> set[int]:
@@ -115,4 +116,32 @@ def find_minimized_overlaps(scene: HazardContext) -> Iterator[Finding]:
             op,
             "the loss adds this overlap of prediction and mask: minimizing it drives"
             " them apart, and `1 - overlap` is the loss",
+        )
+    yield from _find_halved_overlaps(scene)
+
+
+def _find_halved_overlaps(scene: HazardContext) -> Iterator[Finding]:
+    """Find `(p * t).sum() / (p.sum() + t.sum())` without its factor of 2: where the two
+    are equal it is a half.
+    """
+    seen = set[object]()
+    for overlap in _iter_overlaps(scene):
+        op = overlap.quotient.op
+        if overlap.share != 1 or op.span is None or op.span in seen:
+            continue
+        below = find_terms(scene, op.inputs[1])
+        products = PRODUCTS & {
+            maker.name
+            for term in below
+            if (maker := scene.maker(term.fact)) is not None
+        }
+        if len(below) < 2 or products or any(term.factor <= 0 for term in below):
+            continue  # the union, or squares
+        seen.add(op.span)
+        yield scene.finding(
+            MINIMIZED_OVERLAP,
+            op,
+            "this overlap of prediction and mask is 0.5 where the two are equal:"
+            " dice is twice the product over the sum of both",
+            (overlap.product.op, "`2 *` belongs to this product"),
         )

@@ -20,6 +20,9 @@ from shapewright.analysis.training_mistakes.exchanged_labels import (
 )
 from shapewright.analysis.training_mistakes.exchanged_names import find_exchanged_names
 from shapewright.analysis.training_mistakes.other_samplers import find_other_samplers
+from shapewright.analysis.training_mistakes.plateau_metrics import (
+    find_epochs_as_metrics,
+)
 from shapewright.findings.codes import MISPLACED_ARGUMENT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText, find_defining
@@ -61,6 +64,7 @@ def find_misplaced_arguments(scene: RehearsalContext) -> Iterator[Finding]:
     """Find arguments of optimizers, of dropout and of the program's own losses, and
     results under a name, at the place of another one.
     """
+    yield from find_epochs_as_metrics(scene)
     texts = list(scene.program.own_texts())
     own = {name for text in texts for name, _ in text.definitions()}
     yield from find_exchanged_arguments(texts)

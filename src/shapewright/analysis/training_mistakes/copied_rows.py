@@ -14,6 +14,9 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.overlapping_parts import (
+    find_overlapping_parts,
+)
 from shapewright.findings.codes import COPIES_BEFORE_SPLIT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -37,6 +40,7 @@ DEEPEST = 8
 @looks_for(COPIES_BEFORE_SPLIT)
 def find_copies_before_splits(scene: RehearsalContext) -> Iterator[Finding]:
     """Find splits of data that hold copies of rows."""
+    yield from find_overlapping_parts(scene)
     for text in scene.program.own_texts():
         copies = _Copies(text)
         for call in text.nodes:

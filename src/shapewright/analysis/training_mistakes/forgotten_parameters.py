@@ -18,6 +18,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
     is_before_optimizers,
 )
+from shapewright.analysis.training_mistakes.frozen_heads import find_frozen_heads
 from shapewright.analysis.training_mistakes.missing_passes import (
     find_inner_cut,
     find_lost_graph,
@@ -309,6 +310,7 @@ def _is_of_other_round(scene: RehearsalContext, group: Optimized, path: str) -> 
 @looks_for(NO_GRADIENT, of_whole_runs=True)
 def find_idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Find parameters of an optimizer that never receive a gradient."""
+    yield from find_frozen_heads(scene)
     uncalled = scene.find_uncalled("backward")
     for group in scene.training.optimizers:
         is_cleared = any(scene.observations("cleared-unused"))  # told by itself

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shapewright.analysis.training_mistakes.ascending_ranks import find_ascending_ranks
 from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
@@ -67,6 +68,7 @@ def _read_direction(node: ast.expr) -> int:
 @looks_for(METRIC_DIRECTION)
 def find_wrong_directions(scene: RehearsalContext) -> Iterator[Finding]:
     """Find numbers that are expected to go the other way than they do."""
+    yield from find_ascending_ranks(scene)
     yield from _find_wrong_modes(scene)
     for text in scene.program.own_texts():
         for node in text.nodes:

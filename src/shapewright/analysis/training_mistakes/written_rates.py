@@ -12,6 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.rebuilt_models import find_rebuilt_models
 from shapewright.findings.codes import FIRST_GROUP_ONLY, SCHEDULE_RESTARTED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
@@ -32,6 +33,7 @@ def find_restarted_schedules(scene: RehearsalContext) -> Iterator[Finding]:
     """Find schedules that are built in a turn of the loop over epochs and stepped once
     in it.
     """
+    yield from find_rebuilt_models(scene)
     for text in scene.program.own_texts():
         for node in text.nodes:
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):

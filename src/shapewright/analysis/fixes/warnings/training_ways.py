@@ -74,6 +74,13 @@ from shapewright.analysis.fixes.warnings.mode_edits import (
     suggest_frozen_mode,
     suggest_mode,
 )
+from shapewright.analysis.fixes.warnings.order_moves import (
+    suggest_head_behind,
+    suggest_largest_first,
+    suggest_metric,
+    suggest_model_before,
+    suggest_rows_behind,
+)
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_count_from_zero,
     suggest_model_of_fold,
@@ -159,6 +166,7 @@ from shapewright.findings.codes import (
     CLASSES_BY_TEXT,
     CLIPPED_AFTER_STEP,
     CLIPPED_SCALED,
+    COPIES_BEFORE_SPLIT,
     COUNT_NOT_READ,
     COUNT_NOT_RESET,
     COUNT_OVER_BATCHES,
@@ -201,6 +209,7 @@ from shapewright.findings.codes import (
     REVERSED_UPDATE,
     SAMPLER_WEIGHTS,
     SCALED_STEP,
+    SCHEDULE_RESTARTED,
     SCHEDULER_OF_REPLACED,
     SCHEDULER_ORDER,
     SCHEDULER_TOO_LONG,
@@ -262,6 +271,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_trained_scale, suggest_called_normalizer, suggest_normalize
     ),
     NO_GRADIENT: combine(
+        suggest_head_behind,
         suggest_made_data,
         suggest_true_head,
         suggest_read_result,
@@ -315,7 +325,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_added_term, suggest_passes_inside_loop, suggest_added_loss
     ),
     LATE_BINDING: suggest_bound_names,
-    MISPLACED_ARGUMENT: combine(suggest_sampled_data, suggest_named_argument),
+    MISPLACED_ARGUMENT: combine(
+        suggest_metric, suggest_sampled_data, suggest_named_argument
+    ),
     FILTERED_INDEX: suggest_filtered_rows,
     ORDER_AS_RANK: suggest_ranks,
     CHANGED_DRAW: suggest_unchanged_draw,
@@ -335,7 +347,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SCALED_STEP: suggest_step_of_scaler,
     REVERSED_GUIDANCE: suggest_exchanged_predictions,
     CLASS_WEIGHTS_INVERTED: suggest_exchanged_quotient,
-    METRIC_DIRECTION: suggest_direction,
+    METRIC_DIRECTION: combine(suggest_largest_first, suggest_direction),
+    COPIES_BEFORE_SPLIT: suggest_rows_behind,
+    SCHEDULE_RESTARTED: suggest_model_before,
     COUNT_NOT_RESET: suggest_reset,
     PATIENCE_NOT_RESET: suggest_count_from_zero,
     ARRAYS_BROADCAST: suggest_flat_array,

@@ -112,6 +112,12 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
     suggest_mask_of_tokens,
     suggest_shifted_numbers,
 )
+from shapewright.analysis.fixes.warnings.pair_edits import (
+    suggest_factor_of_two,
+    suggest_matrix_product,
+    suggest_other_order,
+    suggest_token_before,
+)
 from shapewright.analysis.fixes.warnings.part_edits import suggest_written_source
 from shapewright.analysis.fixes.warnings.policy_edits import (
     suggest_chosen_action,
@@ -365,7 +371,7 @@ WAYS: dict[str, Suggest] = {
         suggest_other_margins,
     ),
     TEACHER_WITH_GRAPH: suggest_detached_operand,
-    DIAGONAL_ONLY: suggest_two_letters,
+    DIAGONAL_ONLY: combine(suggest_matrix_product, suggest_two_letters),
     DRAWN_INDEX: suggest_rows,
     MINIMIZED_ENTROPY: suggest_subtracted_entropy,
     NAN_IN_DATA: suggest_filled_cells,
@@ -390,7 +396,7 @@ WAYS: dict[str, Suggest] = {
     SELF_AS_CANDIDATE: suggest_masked_diagonal,
     SAME_TENSOR_KEPT: suggest_cloned_output,
     SCALED_LABELS: suggest_whole_labels,
-    MINIMIZED_OVERLAP: suggest_lost_overlap,
+    MINIMIZED_OVERLAP: combine(suggest_factor_of_two, suggest_lost_overlap),
     ADVERSARIAL_LABELS: suggest_label_of_side,
     REVERSED_POLICY: combine(suggest_ratio, suggest_negative),
     UNIFORM_NOISE: suggest_normal_noise,
@@ -422,7 +428,9 @@ WAYS: dict[str, Suggest] = {
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
     PADDING_AS_TOKEN: suggest_shifted_numbers,
-    UNSHIFTED_TARGET: combine(suggest_shifted_items, suggest_left_padding),
+    UNSHIFTED_TARGET: combine(
+        suggest_token_before, suggest_shifted_items, suggest_left_padding
+    ),
     SINGLE_CLASS: combine(suggest_sign, suggest_binary_loss_of_one),
     INDEX_OF_ALL_ROWS: suggest_element_of_each_row,
     REVERSED_STRAIGHT_THROUGH: combine(
@@ -433,7 +441,7 @@ WAYS: dict[str, Suggest] = {
     UNLIKE_INVERSE: suggest_same_settings,
     GRADIENT_LEFT_OUT: suggest_chain_rule,
     FLIP_NOT_UNDONE: suggest_flip_of_result,
-    REVERSED_MINING: suggest_hardest,
+    REVERSED_MINING: combine(suggest_other_order, suggest_hardest),
     EQUAL_SAMPLES: suggest_active_dropout,
     LOADED_WEIGHTS_LOST: combine(
         suggest_zero_row, suggest_later_load, suggest_trained_only
