@@ -16,7 +16,8 @@ from torch import nn
 class Translator(nn.Module):
     def __init__(self, words=30, width=16):
         super().__init__()
-        self.source, self.target = nn.Embedding(words, width), nn.Embedding(words, width)
+        self.source = nn.Embedding(words, width)
+        self.target = nn.Embedding(words, width)
         self.read = nn.GRU(width, width, batch_first=True)
         self.cell = nn.{cell}(width, width)
         self.out = nn.Linear(width, words)

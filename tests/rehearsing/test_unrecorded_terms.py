@@ -72,6 +72,9 @@ RIGHT = {
         "spread = (scores - top[:, None]).exp().sum(1).log() + top\n"
         "loss = loss + 0.1 * spread.mean()"
     ),
+    "a zero of its kind": (
+        "with torch.no_grad():\n    extra = scores.new_zeros(())\nloss = loss + extra"
+    ),
     "straight through": (
         "with torch.no_grad():\n    step = scores.round() - scores\n"
         "loss = loss + F.mse_loss(scores + step, torch.zeros(8, 3))"

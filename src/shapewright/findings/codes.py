@@ -526,7 +526,7 @@ GRADIENT_LEFT_OUT = _hazard("gradient-left-out",
     "a `backward` of a custom `Function` that never reads the gradient it is given",
     "`grad_output * ...`", of_shapes=False)
 REVERSED_MINING = _hazard("reversed-mining",
-    "a triplet loss of the nearest of a class and the farthest of others; reversed pairs",
+    "a triplet loss of the nearest of a class, the farthest of others; reversed pairs",
     "`max` of the distances within a class, `min` of the others", of_shapes=False)
 PERMUTED_TWICE = _hazard("permuted-twice",
     "rows that are put back by the permutation that reordered them, not its inverse",

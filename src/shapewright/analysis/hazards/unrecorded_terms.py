@@ -79,6 +79,8 @@ def _find_unrecorded(scene: HazardContext, fact: Fact) -> OperatorCall | None:
         seen.add(part.tensor)
         if call.name in WITHOUT_GRADIENT or is_of_function(scene, part):
             continue
+        if call.name.startswith("new_") or call.name.endswith("_like"):
+            continue  # of the shape alone
         tracked = [other for other in call.op.inputs if other.requires_grad]
         if any(not other.is_leaf for other in tracked):
             return call
