@@ -51,7 +51,7 @@ def suggest_other_shape_dim(program: Program, failure: Failure) -> Iterator[Fix]
         yield from _read_other_tensors(program, failure, known_pairs)
     for text, node in iter_nodes_on(program, lines, ast.Subscript, ast.Call):
         read = _get_read(node)
-        if read is None or _bounds_columns(text, node, op):
+        if read is None or _is_bound_of_columns(text, node, op):
             continue
         owner, place, dim = read
         fact = iter_named_facts(program, op, text, node).get(text.written(owner))
@@ -68,7 +68,7 @@ def suggest_other_shape_dim(program: Program, failure: Failure) -> Iterator[Fix]
             yield from _swap_names(text, statement)
 
 
-def _bounds_columns(text: SourceText, node: ast.AST, op: Op) -> bool:
+def _is_bound_of_columns(text: SourceText, node: ast.AST, op: Op) -> bool:
     """Return whether a read size bounds the rows of a table that has one column for
     all samples, `table[: x.size(1)]` of (50, 1, 32): the dim that is read is meant,
     and the column is what stands in the way of it.

@@ -31,12 +31,12 @@ def suggest_dims_of_weight(program: Program, failure: Failure) -> Iterator[Fix]:
         if name in REDUCING and isinstance(node, ast.Call):
             yield with_keyword(text, node, "keepdim=True")
         elif isinstance(node, ast.Subscript):
-            yield from _keep_index(text, node)
+            yield from _suggest_whole_index(text, node)
         elif fact.ndim == 2 and isinstance(node, ast.expr):
-            yield _turn(text, node, name)
+            yield _suggest_turned(text, node, name)
 
 
-def _keep_index(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
+def _suggest_whole_index(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
     """Suggest `w[:, 0:1]` for `w[:, 0]`."""
     index = node.slice
     items = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -49,7 +49,7 @@ def _keep_index(text: SourceText, node: ast.Subscript) -> Iterator[Fix]:
             yield Fix("fits", f"`{before}{inner}`", (Edit(at, new),))
 
 
-def _turn(text: SourceText, node: ast.expr, name: str) -> Fix:
+def _suggest_turned(text: SourceText, node: ast.expr, name: str) -> Fix:
     """Suggest a matrix turned round, or as it was before it was turned."""
     span = text.span(node)
     is_turned = name in ("t", "T") and isinstance(node, ast.Call | ast.Attribute)

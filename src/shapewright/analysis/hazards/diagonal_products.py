@@ -12,7 +12,7 @@ from shapewright.findings.codes import DIAGONAL_ONLY
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact
 
-DIAGONALS = frozenset({"diag", "diag_embed", "diagflat"})
+DIAGONALS = frozenset({"diag", "diag_embed"})
 
 
 def find_diagonal_products(scene: HazardContext) -> Iterator[Finding]:
@@ -27,7 +27,7 @@ def find_diagonal_products(scene: HazardContext) -> Iterator[Finding]:
             matrix, other = call.op.inputs[at], call.op.inputs[1 - at]
             if not _is_diagonal(scene, matrix) or other.shape != matrix.shape:
                 continue
-            if _is_diagonal(scene, other) or _makes_diagonal(scene, other):
+            if _is_diagonal(scene, other) or _is_diagonal_product(scene, other):
                 continue
             seen.add(call.op.span)
             names = scene.words(call.op)
@@ -47,7 +47,7 @@ def _is_diagonal(scene: HazardContext, fact: Fact) -> bool:
     return maker.op.inputs[0].ndim == fact.ndim - 1
 
 
-def _makes_diagonal(scene: HazardContext, fact: Fact) -> bool:
+def _is_diagonal_product(scene: HazardContext, fact: Fact) -> bool:
     """Return whether a matrix is one that such a product has made already."""
     maker = scene.maker(fact)
     return (

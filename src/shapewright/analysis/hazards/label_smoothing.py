@@ -18,7 +18,7 @@ from shapewright.findings.codes import LOSS_INPUT
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact, Op
 
-ONE_HOT = frozenset({"one_hot", "scatter_", "scatter"})
+ONE_HOT = frozenset({"one_hot", "scatter_"})
 LOGARITHMS = frozenset({"log_softmax", "log"})
 NEAR = 0.02
 NEAREST = 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.causal_masks import INVERTING
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.distance_roots import find_rows
 from shapewright.analysis.hazards.loss_terms import (
@@ -27,17 +28,17 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 EQUAL = frozenset({"eq", "==", "equal"})
-OWN = frozenset({"eye", "fill_diagonal_", "diag", "diag_embed", "scatter", "scatter_"})
+OWN = operators_with("writes_by_index") | {"eye", "fill_diagonal_"}
 """Calls that leave out the pairs of a sample with itself."""
-COMBINING = DIFFERENCES | frozenset({
-    "&", "and", "__and__", "logical_and", "bitwise_and", "~", "logical_not", "repeat",
-    "rsub", "__rsub__", "masked_fill", "masked_fill_", "fill_diagonal_", "clone",
-})  # fmt: skip
+COMBINING = (
+    DIFFERENCES
+    | INVERTING
+    | operators_with("needs_all_truths", "fills_by_mask", "repeats_whole")
+    | {"&", "fill_diagonal_"}
+)
 """Calls that leave pairs out of a mask."""
-DOUBLING = frozenset({"cat", "concat", "hstack", "repeat", "tile", "repeat_interleave"})
-REPLACING = operators_with("replaces_odd_values") | {
-    "where", "[]", "isnan", "nan_to_num", "masked_select", "nanmean",
-}  # fmt: skip
+DOUBLING = operators_with("concatenates", "repeats_whole") | {"repeat_interleave"}
+REPLACING = operators_with("replaces_odd_values") | {"[]", "nanmean"}
 FARTHEST = 24
 NEAREST = 4
 """Calls behind the quotient that may leave out its NaN."""

@@ -9,11 +9,12 @@ from shapewright.analysis.hazards.loss_terms import find_ancestors, find_base
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import UNSHIFTED_TARGET
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 FARTHEST = 40
 """Calls of one step of a decoder."""
-CELLS = frozenset({"gru", "lstm", "rnn_tanh", "gru_cell", "lstm_cell", "rnn_tanh_cell"})
+CELLS = operators_with("is_recurrent", "is_recurrent_cell")
 
 
 def find_read_targets(scene: HazardContext) -> Iterator[Finding]:

@@ -21,17 +21,17 @@ from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
 
 SUBTRACTING = operators_with("subtracts") | {"-", "sub"}
-HINGES = frozenset({"relu", "clamp", "clamp_min", "clamp_", "softplus"})
-DISTANCES = frozenset({
-    "pow", "**", "square", "norm", "vector_norm", "cdist", "pairwise_distance", "abs",
-    "sqrt", "mse_loss", "l1_loss",
-})  # fmt: skip
+HINGES = operators_with("limits_from_below") | {"softplus"}
+SQUARED = operators_with("keeps_zeros", "is_elementwise_loss")
+DISTANCES = re.compile(r"(^|_)(norm|cdist|distance)$")
+"""Names of calls that measure how far two samples are apart."""
 POSITIVE = re.compile(
     r"(^|_)(d|dist|distance|score|sim)?_?(pos|positive|ap|good)(_|s?$)"
 )
 NEGATIVE = re.compile(
     r"(^|_)(d|dist|distance|score|sim)?_?(neg|negative|an|bad)(_|s?$)"
 )
+NORMS = operators_with("normalizes_along_dim")
 LOG_SHARES = frozenset({"logsigmoid", "log_sigmoid"})
 NEAREST = 6
 
@@ -48,7 +48,7 @@ def find_reversed_pairs(scene: HazardContext) -> Iterator[Finding]:
         if difference is None or difference.op.span in seen:
             continue
         signs = _read_names(scene, difference)
-        if signs != (-1, 1) or not _are_distances(scene, difference):
+        if signs != (-1, 1) or not _is_of_distances(scene, difference):
             continue
         if not call.op.outputs[0].requires_grad or difference.op.span is None:
             continue
@@ -88,11 +88,13 @@ def _read_names(scene: HazardContext, difference: OperatorCall) -> tuple[int, in
     return (signs[0], signs[1]) if len(signs) == 2 else (0, 0)
 
 
-def _are_distances(scene: HazardContext, difference: OperatorCall) -> bool:
+def _is_of_distances(scene: HazardContext, difference: OperatorCall) -> bool:
     """Return whether both operands of a difference are distances of samples."""
     for fact in difference.op.inputs:
         names = {c.name for c in find_ancestors(scene, fact, NEAREST).values()}
-        if not names & DISTANCES or "cosine_similarity" in names:
+        if not names & SQUARED and not any(map(DISTANCES.search, names - NORMS)):
+            return False
+        if "cosine_similarity" in names:
             return False
     return True
 

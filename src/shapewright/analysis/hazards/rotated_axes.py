@@ -16,12 +16,13 @@ from shapewright.analysis.provenance.axes import Dim
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import WRONG_AXIS
 from shapewright.findings.finding import Finding, Related
+from shapewright.operators.facts import operators_with
 from shapewright.program.spans import is_installed
 from shapewright.record.ops import Fact
 
 ANGLES = frozenset({"cos", "sin", "polar"})
 """Calls that make a table of rotations."""
-COUNTING = frozenset({"arange", "linspace", "cumsum"})
+COUNTING = operators_with("is_range_factory") | {"cumsum"}
 MOST_CALLERS = 3
 FARTHEST = 24
 """Calls between positions and the table of their rotations."""

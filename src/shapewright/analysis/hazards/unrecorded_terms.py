@@ -27,7 +27,8 @@ WITHOUT_GRADIENT = (
     DETACHING
     | operators_with("compares_elements", "returns_indices", "finds_nonzero")
     | operators_with("has_zero_gradient", "leaves_graph", "returns_values_and_indices")
-    | {"grad", "amax", "amin", "maximum", "minimum", "count_nonzero"}
+    | operators_with("finds_extremes")
+    | {"grad", "count_nonzero"}
 )
 """Calls whose result has no graph, or needs none."""
 PENALTIES = frozenset({"pow", "**", "square", "norm", "abs", "vector_norm"})

@@ -35,8 +35,8 @@ def find_frozen_heads(scene: RehearsalContext) -> Iterator[Finding]:
         scopes = [text.tree, *(n for n in text.nodes if isinstance(n, FUNCTIONS))]
         for scope in scopes:
             for target, value in iter_assignments(scope):
-                found_loop = _find_freezing(text, scope, target, value)
-                if found_loop is None:
+                loop = _find_freezing(text, scope, target, value)
+                if loop is None:
                     continue
                 assert isinstance(target, ast.Attribute)
                 if not any(target.attr in path.split(".") for path in frozen):
@@ -46,7 +46,7 @@ def find_frozen_heads(scene: RehearsalContext) -> Iterator[Finding]:
                     f"`{text.written(target)}` is new, and is frozen with all other"
                     " parameters behind it: nothing trains it",
                     text.span(target),
-                    (text.span(found_loop.iter), "all parameters are frozen here"),
+                    (text.span(loop.iter), "all parameters are frozen here"),
                 )
 
 
@@ -70,7 +70,7 @@ def _find_freezing(
         and text.around(node, *FUNCTIONS) is text.around(target, *FUNCTIONS)
         and isinstance(node.iter, ast.Call)
         and get_called_name(node.iter) == "parameters"
-        and _sets_flag(node, False)
+        and _is_setting_flag(node, False)
     ]
     freezing = None
     for loop in loops:
@@ -83,12 +83,12 @@ def _find_freezing(
     return None if layer in behind else freezing
 
 
-def _sets_flag(loop: ast.For, value: bool) -> bool:
+def _is_setting_flag(loop: ast.For, value: bool) -> bool:
     """Return whether all that a loop does is to set `requires_grad`."""
     return len(loop.body) == 1 and any(
         isinstance(target, ast.Attribute)
         and target.attr == "requires_grad"
-        and isinstance(given, ast.Constant)
-        and given.value is value
-        for target, given in iter_assignments(loop)
+        and isinstance(flag, ast.Constant)
+        and flag.value is value
+        for target, flag in iter_assignments(loop)
     )

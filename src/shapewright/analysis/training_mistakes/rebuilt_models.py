@@ -38,7 +38,7 @@ def find_rebuilt_models(scene: RehearsalContext) -> Iterator[Finding]:
             if not node.value.args or get_called_name(node.value) not in WITH_STATE:
                 continue
             loop = _find_epochs(text, node)
-            if loop is None or _depends_on_turn(node.value, loop):
+            if loop is None or _is_of_turn(node.value, loop):
                 continue
             model = _find_model(text, node.value)
             built = _find_built(text, loop, model) if model else None
@@ -75,7 +75,7 @@ def _find_epochs(text: SourceText, node: ast.AST) -> ast.For | None:
     return None if outer is not None else loop
 
 
-def _depends_on_turn(call: ast.Call, loop: ast.For) -> bool:
+def _is_of_turn(call: ast.Call, loop: ast.For) -> bool:
     """Return whether the settings of an optimizer change from epoch to epoch."""
     changing = collect_names(loop, ast.Store)
     settings = [*call.args[1:], *(word.value for word in call.keywords)]

@@ -38,7 +38,7 @@ def suggest_turned_heads(
         edits: list[Edit] = []
         shown = ""
         for other in _list_calls(text, call):
-            turned, line = _turn(text, other, turn)
+            turned, line = _write_turned(text, other, turn)
             edits += turned
             if turned and not shown:
                 new = {edit.span: edit.text for edit in turned}
@@ -65,7 +65,9 @@ def _list_calls(text: SourceText, call: ast.Call) -> list[ast.Call]:
     ]
 
 
-def _turn(text: SourceText, call: ast.Call, turn: str) -> tuple[list[Edit], str]:
+def _write_turned(
+    text: SourceText, call: ast.Call, turn: str
+) -> tuple[list[Edit], str]:
     """Return the edits that turn what a call rotates and turn it back, with the line
     behind it; none where the result has another name.
     """
