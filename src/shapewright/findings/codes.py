@@ -861,7 +861,7 @@ DEVIATION_SHIFTED = _mistake("deviation-shifted",
     "a standard deviation that a scaler transforms back: the mean is added to it",
     "`std * scaler.scale_`")
 UNEQUAL_TRANSFORMS = _mistake("unequal-transforms",
-    "transforms for training and for evaluation of which one lacks `Normalize`",
+    "a `Normalize` that one part lacks; predictions in other units than their targets",
     "the same `Normalize` at the end of both")
 ITEM_WRITTEN = _mistake("item-written",
     "a data set whose `__getitem__` changes in place what it stores",
@@ -882,7 +882,7 @@ EPOCH_NOT_SET = _mistake("epoch-not-set",
     "a `DistributedSampler` that is never told the epoch: the same order in each",
     "`sampler.set_epoch(epoch)` first in each epoch")
 CLASSES_BY_TEXT = _mistake("classes-by-text",
-    "numbers of folders that are sorted as text, 1, 10, 2, and read as class numbers",
+    "numbers of classes by the order of folders, 1, 10, 2, or by the order of a set",
     "`data_set.classes[index]` for the number of a predicted class")
 COPIES_BEFORE_SPLIT = _mistake("copies-before-split",
     "rows in both parts of a split: oversampled before it, or cut with an overlap",

@@ -12,6 +12,7 @@ from shapewright.analysis.training_mistakes.context import (
     RehearsalContext,
     build_finding,
 )
+from shapewright.analysis.training_mistakes.set_orders import find_set_orders
 from shapewright.findings.codes import CLASSES_BY_TEXT, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.operators.facts import operators_with
@@ -39,6 +40,7 @@ MOST_SHOWN = 5
 @looks_for(CLASSES_BY_TEXT)
 def find_classes_by_text(scene: RehearsalContext) -> Iterator[Finding]:
     """Find data sets whose class numbers are not those that their folders have."""
+    yield from find_set_orders(scene)
     seen: set[object] = set()
     texts = list(scene.program.own_texts())
     if any(_has_map(text) for text in texts):

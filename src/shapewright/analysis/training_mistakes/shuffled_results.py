@@ -24,6 +24,7 @@ from shapewright.program.syntax_nodes import (
     get_called_name,
     get_dotted_name,
     get_last_line,
+    get_last_name,
 )
 
 KEEPING = frozenset({"append", "extend"})
@@ -176,7 +177,11 @@ def _find_sources(
     tensors = frozenset(
         argument.id
         for value in values
-        if isinstance(value, ast.Call) and get_called_name(value) == "TensorDataset"
+        if isinstance(value, ast.Call)
+        and (
+            get_called_name(value) == "TensorDataset"
+            or _has_items(text, get_called_name(value))
+        )
         for argument in value.args
         if isinstance(argument, ast.Name) and argument.id not in looped
     )
@@ -190,6 +195,15 @@ def _find_sources(
         and get_called_name(value) in SAME_ORDER
     }
     return tensors, frozenset(tables)
+
+
+def _has_items(text: SourceText, name: str) -> bool:
+    """Return whether a class of the program is a data set: it gives items."""
+    return any(
+        getattr(method, "name", "") == "__getitem__"
+        for _, owner in text.definitions(name)
+        for method in getattr(owner, "body", ())
+    )
 
 
 def _find_built_loader(
@@ -289,7 +303,13 @@ def _get_joined(target: ast.expr, value: ast.expr, loop: ast.AST) -> set[str]:
 
 
 def _get_kept(node: ast.AST) -> str:
-    """Return the list to which a call adds, or an empty string."""
+    """Return the list to which a call adds, or `names += rows.tolist()`, or an empty
+    string.
+    """
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        is_list = get_called_name(node.value) in ("tolist", "list")
+        is_list |= isinstance(node.value, ast.List | ast.ListComp)
+        return get_last_name(node.target) if is_list else ""
     if not isinstance(node, ast.Call) or get_called_name(node) not in KEEPING:
         return ""
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None

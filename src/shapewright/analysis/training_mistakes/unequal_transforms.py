@@ -13,6 +13,9 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.preparations import EVALUATED, TRAINED
+from shapewright.analysis.training_mistakes.raw_comparisons import (
+    find_raw_comparisons,
+)
 from shapewright.analysis.training_mistakes.raw_inference import find_raw_inference
 from shapewright.analysis.training_mistakes.scaled_arguments import (
     find_scaled_arguments,
@@ -40,6 +43,7 @@ SCALE = "the model is trained on values of one scale and evaluated on those of a
 @looks_for(UNEQUAL_TRANSFORMS)
 def find_unequal_transforms(scene: RehearsalContext) -> Iterator[Finding]:
     """Find transforms of the two parts of the data of which one does not normalize."""
+    yield from find_raw_comparisons(scene)
     for text in scene.program.own_texts():
         yield from _compare_transforms(text, dict(_iter_composed(text)))
         yield from _compare_transforms(text, dict(_iter_functions(text)))

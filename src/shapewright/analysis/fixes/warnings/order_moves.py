@@ -23,6 +23,7 @@ from shapewright.program.syntax_nodes import (
 )
 
 SHARED = re.compile(r"share the rows from (\d+) to (\d+)")
+BACK = re.compile(r"`(\w+)` predicts targets that `([\w.]+)\.\w+` has scaled")
 METRICS = (r"^(val|valid|test|dev)\w*loss", r"^(val|valid|test|dev)", r"loss")
 """Names of what a schedule may wait for, the likelier first."""
 
@@ -121,3 +122,28 @@ def suggest_rows_behind(
     if edits:
         new = text.written(node).replace(f"{shared[1]}:", f"{shared[2]}:", 1)
         yield Fix("fits", f"`{new}`", tuple(edits))
+
+
+def suggest_sorted_names(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `sorted(set(names))` for `list(set(names))`."""
+    if "has the order of a set" in finding.message and isinstance(node, ast.Call):
+        new = f"sorted{text.written(node)[len(text.written(node.func)) :]}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node.func), "sorted"),))
+
+
+def suggest_scaled_back(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `scaler.inverse_transform(pred)` where targets are compared as they
+    were.
+    """
+    words = BACK.search(finding.message)
+    if words is None:
+        return
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and part.id == words[1]:
+            new = f"{words[2]}.inverse_transform({words[1]})"
+            yield Fix("fits", f"`{new}`", (Edit(text.span(part), new),))
+            return

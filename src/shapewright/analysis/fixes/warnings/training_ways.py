@@ -80,6 +80,8 @@ from shapewright.analysis.fixes.warnings.order_moves import (
     suggest_metric,
     suggest_model_before,
     suggest_rows_behind,
+    suggest_scaled_back,
+    suggest_sorted_names,
 )
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_count_from_zero,
@@ -268,7 +270,10 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ),
     TERMINAL_IGNORED: suggest_end_of_episode,
     UNEQUAL_TRANSFORMS: combine(
-        suggest_trained_scale, suggest_called_normalizer, suggest_normalize
+        suggest_scaled_back,
+        suggest_trained_scale,
+        suggest_called_normalizer,
+        suggest_normalize,
     ),
     NO_GRADIENT: combine(
         suggest_head_behind,
@@ -365,6 +370,6 @@ TRAINING_WAYS: dict[str, Suggest] = {
     SPLIT_BY_CLASS: suggest_shuffled_data,
     FITTED_BEFORE_SPLIT: suggest_later_scaler,
     LABEL_AMONG_FEATURES: suggest_features_without_label,
-    CLASSES_BY_TEXT: suggest_class_name,
+    CLASSES_BY_TEXT: combine(suggest_sorted_names, suggest_class_name),
 }
 """What suggests edits, by the code of a mistake of a training."""
