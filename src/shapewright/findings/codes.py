@@ -689,7 +689,7 @@ SHIFTED_TWICE = _hazard("shifted-twice",
     "labels that a data set shifts for a model that shifts them itself",
     "labels that are the tokens, -100 where there is none", of_shapes=False)
 BOX_FORMAT = _hazard("box-format",
-    "an overlap of boxes that are given as centre and size, not as corners",
+    "an overlap of boxes given as centre and size, or one that negative sides make",
     "`box_convert(boxes, \"cxcywh\", \"xyxy\")`", of_shapes=False)
 QUANTILES_SWAPPED = _hazard("quantiles-swapped",
     "a quantile loss of the prediction minus the target: q becomes 1 - q",

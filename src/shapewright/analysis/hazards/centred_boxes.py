@@ -16,6 +16,7 @@ from shapewright.analysis.hazards.box_formats import (
     has_overlap,
     is_conversion,
 )
+from shapewright.analysis.hazards.box_overlaps import find_unlimited_overlaps
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import PRODUCTS
 from shapewright.analysis.makers import iter_first_makers
@@ -48,6 +49,7 @@ def find_centred_boxes(scene: HazardContext) -> Iterator[Finding]:
     """Find overlaps of boxes that were put together of centres and sizes, and those of
     boxes that another place converts.
     """
+    yield from find_unlimited_overlaps(scene)
     yield from find_box_formats(scene)
     entering: dict[Span, dict[int, tuple[Op, Fact]]] = {}
     for call in scene.calls if has_overlap(scene) else ():

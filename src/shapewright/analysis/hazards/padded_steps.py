@@ -10,6 +10,7 @@ from shapewright.analysis.hazards.causal_masks import FILLS, HIDES
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
 from shapewright.analysis.hazards.mask_fills import PRODUCTS
 from shapewright.analysis.hazards.padded_rows import PaddedRows, find_padded_rows
+from shapewright.analysis.hazards.steps_behind import find_steps_behind
 from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -55,6 +56,7 @@ class _History:
 @looks_for(PADDED_LAST_STEP)
 def find_padded_steps(scene: HazardContext) -> Iterator[Finding]:
     """Find `states[:, -1]` of sequences of several lengths."""
+    yield from find_steps_behind(scene)
     seen: set[object] = set()
     for call in scene.calls:
         time = _get_last_step(call)

@@ -15,7 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 from shapewright.findings.codes import TERMINAL_IGNORED, looks_for
 from shapewright.findings.finding import Finding
 from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import get_called_name
+from shapewright.program.syntax_nodes import get_called_name, list_parameters
 
 ENDED = re.compile(
     r"(batch_|b_)?(is_)?(dones?|terminals?|terminated|terminations?|ended|over|game_over"
@@ -40,6 +40,7 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
         if "backward" not in text.text:
             continue
         yield from _find_kept_ends(text)
+        yield from _find_unread_parameters(text)
         for nodes in _iter_bodies(text):
             flag = _find_unread_flag(text, nodes)
             product = _find_target(text, nodes) if flag is not None else None
@@ -52,6 +53,29 @@ def find_ignored_ends(scene: RehearsalContext) -> Iterator[Finding]:
                 text.span(product),
                 (text.span(flag), f"`{flag.id}` is sampled here"),
             )
+
+
+def _find_unread_parameters(text: SourceText) -> Iterator[Finding]:
+    """Find functions that discount values of next states and get a flag of ended
+    episodes which they do not read.
+    """
+    for _, function in text.functions():
+        nodes = list(ast.walk(function))
+        read = {node.id for node in nodes if isinstance(node, ast.Name)}
+        unread = [
+            name
+            for name in list_parameters(function)
+            if ENDED.fullmatch(name) and name not in read
+        ]
+        product = _find_discounted(text, nodes) if len(unread) == 1 else None
+        if product is None or any(_is_of_end(name) for name in read):
+            continue
+        yield build_finding(
+            TERMINAL_IGNORED,
+            f"`{function.name}` gets `{unread[0]}` and does not read it: this adds the"
+            " value of a state behind the end of an episode",
+            text.span(product),
+        )
 
 
 def _iter_bodies(text: SourceText) -> Iterator[list[ast.AST]]:
@@ -309,10 +333,14 @@ FEWEST_OF_STEPS = 2
 
 def _find_discounted(text: SourceText, nodes: list[ast.AST]) -> ast.BinOp | None:
     """Return the product of a discount and a value that is added to a reward."""
+    return next(iter_discounted(text, nodes), None)
+
+
+def iter_discounted(text: SourceText, nodes: list[ast.AST]) -> Iterator[ast.BinOp]:
+    """Yield the products of a discount and a value that are added to something."""
     for node in nodes:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for side in (node.left, node.right):
                 product = isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult)
                 if product and DISCOUNT.search(text.written(side)):
-                    return side  # type: ignore[return-value]
-    return None
+                    yield side  # type: ignore[misc]

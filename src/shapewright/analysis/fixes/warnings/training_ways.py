@@ -54,6 +54,7 @@ from shapewright.analysis.fixes.warnings.label_column_edits import (
 )
 from shapewright.analysis.fixes.warnings.label_edits import suggest_class_name
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_new_layer
+from shapewright.analysis.fixes.warnings.limit_moves import suggest_ends_of_steps
 from shapewright.analysis.fixes.warnings.loop_edits import (
     suggest_added_loss,
     suggest_bound_names,
@@ -268,7 +269,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_training_columns,
         suggest_saved_statistics,
     ),
-    TERMINAL_IGNORED: suggest_end_of_episode,
+    TERMINAL_IGNORED: combine(suggest_ends_of_steps, suggest_end_of_episode),
     UNEQUAL_TRANSFORMS: combine(
         suggest_scaled_back,
         suggest_trained_scale,

@@ -77,6 +77,10 @@ from shapewright.analysis.fixes.warnings.limit_edits import (
     suggest_larger_limit,
     suggest_logsumexp,
 )
+from shapewright.analysis.fixes.warnings.limit_moves import (
+    suggest_limited_sides,
+    suggest_step_before,
+)
 from shapewright.analysis.fixes.warnings.loss_edits import (
     suggest_logits_keyword,
     suggest_loss_edits,
@@ -385,7 +389,7 @@ WAYS: dict[str, Suggest] = {
     MEAN_OF_NONE: suggest_limited_count,
     MASKED_TARGETS: suggest_cloned_targets,
     SHIFTED_TWICE: suggest_unshifted_labels,
-    BOX_FORMAT: suggest_converted_boxes,
+    BOX_FORMAT: combine(suggest_limited_sides, suggest_converted_boxes),
     QUANTILES_SWAPPED: suggest_other_sign,
     PARTIAL_NORM: suggest_flat_gradient,
     UNSCALED_PIXELS: suggest_scaled_pixels,
@@ -412,7 +416,7 @@ WAYS: dict[str, Suggest] = {
     EINSUM_REDUCTION: suggest_arrow,
     ONE_SAMPLE: suggest_whole_batch,
     LAST_STEP: suggest_last_states,
-    PADDED_LAST_STEP: suggest_last_of_each,
+    PADDED_LAST_STEP: combine(suggest_step_before, suggest_last_of_each),
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
     COMPARED_SCORES: suggest_classes,
