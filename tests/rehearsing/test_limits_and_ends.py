@@ -59,6 +59,16 @@ CASES = {
         BOXES.format(inter="(x2 - x1).clamp(min=0) * (y2 - y1).clamp(min=0)"),
         "values[t + 1] * (1 - dones[t])", "", None,
     ),
+    "sides where they overlap": (
+        BOXES.format(inter="(x2 - x1) * (y2 - y1)").replace(
+            "loss = 1 -", "inter = inter * ((x2 > x1) & (y2 > y1))\nloss = 1 -"
+        ),
+        "values[t + 1] * (1 - dones[t])", "", None,
+    ),
+    "lengths that are places": (
+        STEPS.format(at="lengths").replace("out, _", "lengths = lengths - 1\nout, _"),
+        "values[t + 1] * (1 - dones[t])", "", None,
+    ),
     "the step behind": (
         STEPS.format(at="lengths"), "values[t + 1] * (1 - dones[t])",
         "padded-last-step", "`lengths - 1`",

@@ -15,6 +15,7 @@ from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
 SUBTRACTING = operators_with("subtracts") | {"-", "sub"}
+REPLACING = operators_with("replaces_odd_values")
 LARGER, SMALLER = ("max", "maximum"), ("min", "minimum")
 
 
@@ -27,7 +28,7 @@ def find_unlimited_overlaps(scene: HazardContext) -> Iterator[Finding]:
         if call.op.span is None or call.op.span in seen:
             continue
         sides = [_find_side(scene, fact) for fact in call.op.inputs]
-        if None in sides:
+        if None in sides or _is_masked(scene, call):
             continue
         seen.add(call.op.span)
         yield scene.finding(
@@ -36,6 +37,14 @@ def find_unlimited_overlaps(scene: HazardContext) -> Iterator[Finding]:
             "the overlap of two boxes that lie apart in both directions is the product"
             " of two negative numbers here: each side needs `clamp(min=0)`",
         )
+
+
+def _is_masked(scene: HazardContext, call: OperatorCall) -> bool:
+    """Return whether a product is multiplied again, by what says that boxes overlap, or
+    replaced in part.
+    """
+    users = scene.users.get(call.op.outputs[0].tensor, ())
+    return any(user.name in PRODUCTS | REPLACING for user in users)
 
 
 def _find_side(scene: HazardContext, fact: Fact) -> OperatorCall | None:

@@ -46,5 +46,8 @@ def find_steps_behind(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _is_lowered(text: str, name: str) -> bool:
-    """Return whether a program writes lengths that are one less to the same name."""
-    return bool(re.search(rf"\b{name}\s*(-=\s*1|=[^=\n]*-\s*1\b)", text))
+    """Return whether a program takes one from lengths anywhere: what has their name may
+    be the place of the last step.
+    """
+    lowered = rf"\b{name}\s*(-=\s*1|-\s*1\b|=[^=\n]*-\s*1\b)"
+    return bool(re.search(lowered, text))
