@@ -76,6 +76,7 @@ from shapewright.analysis.refused_calls.missing_groups import find_missing_group
 from shapewright.analysis.refused_calls.node_names import find_node_name
 from shapewright.analysis.refused_calls.number_losses import find_number_loss
 from shapewright.analysis.refused_calls.numpy_values import find_numpy_value
+from shapewright.analysis.refused_calls.other_methods import find_other_method
 from shapewright.analysis.refused_calls.own_attributes import find_own_attribute
 from shapewright.analysis.refused_calls.plain_values import find_plain_value
 from shapewright.analysis.refused_calls.pruned_parameters import find_unpruned_parameter
@@ -97,6 +98,7 @@ from shapewright.analysis.refused_calls.scalar_items import find_scalar_item
 from shapewright.analysis.refused_calls.scaled_columns import find_scaled_column
 from shapewright.analysis.refused_calls.scaled_targets import find_scaled_target
 from shapewright.analysis.refused_calls.several_losses import find_several_losses
+from shapewright.analysis.refused_calls.short_lists import find_short_list
 from shapewright.analysis.refused_calls.single_calls import find_single_call
 from shapewright.analysis.refused_calls.size_reads import find_size_read
 from shapewright.analysis.refused_calls.split_lengths import find_split_lengths
@@ -224,6 +226,8 @@ SOLE: tuple[FindCause, ...] = (
     find_missing_return,
     find_handed_value,
     find_own_attribute,
+    find_other_method,
+    find_short_list,
     find_class_for_instance,
     find_missing_argument,
     find_array_for_tensor,

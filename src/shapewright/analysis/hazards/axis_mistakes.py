@@ -11,6 +11,7 @@ from shapewright.analysis.hazards.class_labels import find_classes_along_batch
 from shapewright.analysis.hazards.compared_norms import find_compared_norms
 from shapewright.analysis.hazards.context import HazardContext, describe_axis
 from shapewright.analysis.hazards.decided_dims import find_decided_dims
+from shapewright.analysis.hazards.hinged_distances import find_hinged_distances
 from shapewright.analysis.hazards.index_dims import find_index_dims
 from shapewright.analysis.hazards.layer_norms import find_layer_norms, find_step_norms
 from shapewright.analysis.hazards.rotated_axes import find_rotated_axes
@@ -119,6 +120,7 @@ def find_wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     yield from find_compared_norms(scene)
     yield from find_batch_norms(scene)
     yield from find_index_dims(scene)
+    yield from find_hinged_distances(scene)
     yield from find_decided_dims(scene)
     yield from find_layer_norms(scene)
     yield from find_step_norms(scene)

@@ -1,5 +1,6 @@
 """Find terms of a loss that are computed under `torch.no_grad()` from what the model
-returned: `kl = ((pred - ref) ** 2).mean()` there, and `loss + beta * kl` behind it.
+returned: `kl = ((pred - ref) ** 2).mean()` there, and `loss + beta * kl` behind it; and
+terms of tensors that numpy has had: `triplet(torch.from_numpy(out.data.numpy()), ...)`.
 
 What is taken off the graph on purpose, with `detach()`, or that no gradient needs, such
 as a maximum that is subtracted and added again, is left alone.
@@ -9,17 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.autograd_errors.history import History
+from shapewright.analysis.autograd_errors.lost_graphs import (
+    GraphEnd,
+    describe_numbers,
+)
 from shapewright.analysis.hazards.adversarial_labels import DETACHING
 from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.loss_terms import (
     SUMS,
+    find_ancestors,
     find_terms,
     is_of_function,
     iter_losses,
 )
 from shapewright.analysis.provenance.axis_flow import OperatorCall
-from shapewright.findings.codes import TERM_WITHOUT_GRAPH
-from shapewright.findings.finding import Finding
+from shapewright.findings.codes import CODES, TERM_WITHOUT_GRAPH
+from shapewright.findings.finding import Finding, Related
 from shapewright.operators.facts import operators_with
 from shapewright.record.ops import Fact
 
@@ -49,7 +56,10 @@ def find_unrecorded_terms(scene: HazardContext) -> Iterator[Finding]:
             if not term.factor or fact.requires_grad or not _is_added(scene, fact):
                 continue
             call = _find_unrecorded(scene, fact)
-            if call is None or call.op.span is None or call.op.span in seen:
+            if call is None:
+                yield from _find_copied(scene, fact, seen)
+                continue
+            if call.op.span is None or call.op.span in seen:
                 continue
             seen.add(call.op.span)
             message = (
@@ -91,6 +101,47 @@ def _find_unrecorded(scene: HazardContext, fact: Fact) -> OperatorCall | None:
             continue  # another model, which is not trained here
         waiting += [other for other in call.op.inputs if not other.requires_grad]
     return None
+
+
+def _find_copied(
+    scene: HazardContext, term: Fact, seen: set[object]
+) -> Iterator[Finding]:
+    """Yield a finding on a term of which a tensor was made of another's numbers."""
+    history = History(scene.program)
+    tracked = _find_tracked_lines(scene)
+    cuts: list[GraphEnd] = []
+    for call in find_ancestors(scene, term).values():
+        if not any(scene.maker(fact) is None for fact in call.op.inputs):
+            continue
+        cut = describe_numbers(history, call.op)
+        if cut is None or cut.span is None or not cut.names or cut.span in seen:
+            continue
+        if (cut.span.file, cut.span.line) in tracked:
+            seen.add(cut.span)
+            cuts.append(cut)
+    cuts.sort(key=lambda cut: cut.span.line if cut.span is not None else 0)
+    for cut in cuts[:1]:
+        message = (
+            f"a term of the loss has no gradient: the numbers of `{cut.names[0]}` are"
+            " copied into a new tensor through numpy, so the term trains nothing"
+        )
+        places = tuple(Related(other.span, COPIED) for other in cuts)
+        severity = CODES[TERM_WITHOUT_GRAPH].severity
+        yield Finding(TERM_WITHOUT_GRAPH, severity, message, cut.span, related=places)
+
+
+def _find_tracked_lines(scene: HazardContext) -> set[tuple[str, int]]:
+    """Return the lines at which a tensor with a graph is taken off it."""
+    return {
+        (op.span.file, op.span.line)
+        for op in scene.program.trace.ops
+        if op.span is not None
+        and op.name.rpartition(".")[2] in DETACHING
+        and any(fact.requires_grad and not fact.is_leaf for fact in op.inputs)
+    }
+
+
+COPIED = "the graph ends here: index and change the tensor itself"
 
 
 def _write(scene: HazardContext, call: OperatorCall) -> str:

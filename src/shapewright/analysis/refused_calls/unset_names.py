@@ -9,6 +9,7 @@ import ast
 import re
 
 from shapewright.analysis.program_run import Program
+from shapewright.analysis.refused_calls.unset_arguments import find_unset_argument
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
@@ -42,6 +43,9 @@ def find_unset_name(program: Program, finding: Finding) -> Explanation | None:
     loop = text.around(statement, ast.For, ast.While)
     if name in OPTIMIZERS:
         return _explain_optimizer(text, node, name)
+    of_argument = find_unset_argument(text, statement, name)
+    if of_argument is not None:
+        return of_argument
     if isinstance(statement, ast.If):
         of_chain = _find_name_of_chain(text, statement, name)
         if of_chain is not None:

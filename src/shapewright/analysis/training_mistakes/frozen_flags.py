@@ -11,6 +11,7 @@ from shapewright.analysis.training_mistakes.context import (
     build_finding,
 )
 from shapewright.analysis.training_mistakes.swapped_flags import find_swapped_flags
+from shapewright.analysis.training_mistakes.undone_flags import find_undone_flags
 from shapewright.analysis.training_mistakes.unmatched_patterns import (
     find_unmatched_patterns,
 )
@@ -52,6 +53,7 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
     yield from find_swapped_flags(scene)
     yield from find_unread_options(scene)
     yield from find_unmatched_patterns(scene)
+    yield from find_undone_flags(scene)
     for text in scene.program.own_texts():
         yield from _find_lasting_options(text)
         for target, value in iter_assignments(text.tree if text is not None else None):

@@ -95,6 +95,8 @@ def _iter_named_values(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield each variable with its value, and its attributes and items by path."""
     for name, value in names.items():
         yield name, value
+        if isinstance(value, list | tuple | nn.ModuleList):
+            yield f"len({name})", len(value)
         if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
             for n, item in enumerate(value[:LONGEST]):
                 yield f"{name}[{n}]", item

@@ -298,8 +298,10 @@ def answer_by_share(
             selection = _assume_share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(_find_mismatch(infos) or refused)
-    if selection is None and name in DISTINCT and not is_small(infos):
-        return _answer_all_different(engine, func, args, kwargs, infos)
+    if selection is None and name in DISTINCT:
+        few = name == "unique" and _are_few(args, kwargs, infos[0])
+        if few or not is_small(infos):
+            return _answer_distinct(engine, func, args, kwargs, infos, few)
     if selection is None:
         error = NotImplementedError(
             f"the shape of {get_display_name(func)} depends on values that are "
@@ -324,30 +326,52 @@ DISTINCT = frozenset({"unique", "unique_consecutive"})
 """Functions that keep one of equal elements."""
 
 
-def _answer_all_different(
-    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+FEW = 16
+"""Different values among many whole numbers whose values are unknown: labels, ids of
+instances. A loop over as many as there are pixels would not end.
+"""
+
+
+def _are_few(args: Args, kwargs: Kwargs, info: Info) -> bool:
+    """Return whether `unique` of a tensor is assumed to find few different values."""
+    dtype = info.meta.torch_dtype
+    is_whole = not dtype.is_floating_point and not dtype.is_complex
+    return (
+        is_whole
+        and _find_dim(args, kwargs) is None
+        and count_elements(info.meta.shape) > FEW
+    )
+
+
+def _find_dim(args: Args, kwargs: Kwargs) -> Any:
+    last = [arg for arg in args[1:] if type(arg) is int]  # the others are flags
+    return kwargs.get("dim", last[-1] if last else None)
+
+
+def _answer_distinct(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info], few: bool
 ) -> Any:
     """Return the result for a large tensor whose elements, or slices, all differ: as
-    many as it has. A corner of it shows what the call returns.
+    many as it has; or have few values. A corner of it shows what the call returns.
     """
     from shapewright.engine.dispatch.results import record_results
 
     shape = infos[0].meta.shape
-    corner = [min(size, 2) for size in shape]
+    corner = [min(size, 3 if few else 2) for size in shape]
 
     def replace(tensor: Tensor) -> Tensor:
         steps = torch.arange(prod(corner)).reshape(corner)
+        steps = steps // 2 if few else steps  # fewer than the elements
         return steps.to(engine.info(tensor).meta.torch_dtype)
 
     physical = nests.swap_tensors((args, kwargs), replace)
     with torch._C.DisableTorchFunction(), torch.no_grad():
         small = func(*physical[0], **physical[1])
-    last = [arg for arg in args[1:] if type(arg) is int]  # the others are flags
-    dim = kwargs.get("dim", last[-1] if last else None)
-    count = prod(shape) if dim is None else shape[dim]
-    name = get_display_name(func)
+    dim = _find_dim(args, kwargs)
+    count = FEW if few else prod(shape) if dim is None else shape[dim]
     engine.assume(
-        f"`{name}` depends on values; the shape of its result is for all different ones"
+        f"`{get_display_name(func)}` depends on values; the shape of its result is for"
+        f" {FEW if few else 'all'} different ones"
     )
 
     def enlarge(part: Tensor) -> Tensor:

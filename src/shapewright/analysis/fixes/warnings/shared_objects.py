@@ -18,7 +18,11 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes.model_copies import get_model
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, get_receiver, join_lines
-from shapewright.program.syntax_nodes import get_called_name, get_dotted_name
+from shapewright.program.syntax_nodes import (
+    get_called_name,
+    get_dotted_name,
+    get_last_name,
+)
 
 
 def suggest_own_layers(
@@ -193,7 +197,41 @@ def suggest_loaded_states(
         for owner, state in zip(owners, states, strict=True)
     ]
     new = "; ".join(lines)
+    caller = _find_caller(text, statement, owners, states)
+    if caller is not None:
+        statement, name = caller
+        new = new.replace(f"({states[0].partition('[')[0]}[", f"({name}[")
     yield Fix("fits", f"`{new}`", (write_after(text, statement, new),))
+
+
+def _find_caller(
+    text: SourceText, statement: ast.stmt, owners: list[str], states: list[str]
+) -> tuple[ast.stmt, str] | None:
+    """Return the statement that calls the function which loads a checkpoint and gets
+    it back, and the checkpoint's name there, if what is to be loaded is known there
+    alone.
+    """
+    function = text.around(statement, ast.FunctionDef)
+    if function is None or not all(owner.isidentifier() for owner in owners):
+        return None
+    own = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    own |= {argument.arg for argument in function.args.args}
+    if own & set(owners):
+        return None
+    kept = states[0].partition("[")[0]
+    returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
+    values = list(getattr(returns[0], "elts", returns)) if len(returns) == 1 else []
+    places = [at for at, value in enumerate(values) if get_last_name(value) == kept]
+    for node in text.nodes if places else ():
+        if not isinstance(node, ast.Assign) or (
+            get_called_name(node.value) != function.name
+        ):
+            continue
+        target = node.targets[0]
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        if len(names) == len(values) and isinstance(names[places[0]], ast.Name):
+            return node, text.written(names[places[0]])
+    return None
 
 
 def _suggest_saved_optimizer(

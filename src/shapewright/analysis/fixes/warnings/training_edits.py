@@ -302,6 +302,13 @@ def suggest_flag(
             yield Fix("fits", f"`type={new}`", (Edit(text.span(word.value), new),))
             return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if "to train again" in finding.message and isinstance(statement, ast.stmt):
+        shown = f"without `{text.line_of(statement)}`"
+        loop = text.parent(statement)
+        alone = isinstance(loop, ast.For) and len(loop.body) == 1
+        cut = loop if isinstance(loop, ast.For) and alone else statement
+        yield Fix("fits", shown, (cut_lines(text, cut),))
+        return
     if not isinstance(statement, ast.Assign) or "wrong way" in finding.message:
         return
     target = statement.targets[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.autograd_errors.lost_graphs import write_without_numpy
 from shapewright.analysis.fixes.statements import cut_head
+from shapewright.analysis.hazards.unrecorded_terms import COPIED
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.source_text import SourceText, join_lines
@@ -48,6 +50,44 @@ def suggest_recorded_term(
             span = Span(text.file, mark.lineno, 1, get_last_line(mark) + 1, 1)
             shown = f"without `@{join_lines(text.written(mark))}`"
             yield Fix("fits", shown, (Edit(span, ""),))
+
+
+def suggest_tensor_for_copy(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `out[kept]` for `torch.from_numpy(out.data.numpy()[kept]).to(device)`, at
+    each such line of a term.
+    """
+    edits: dict[Span, tuple[Edit, str]] = {}
+    for related in finding.related:
+        place = program.node(related.span) if related.message == COPIED else None
+        if place is None or place[0] is not text or not isinstance(place[1], ast.Call):
+            continue
+        call = place[1]
+        new = write_without_numpy(text, call.args[0]) if call.args else ""
+        span = text.span(_find_moved(text, call))
+        if new:
+            edits[span] = Edit(span, new), join_lines(new)
+    if edits:
+        shown = next(iter(edits.values()))[1]
+        yield Fix("fits", f"`{shown}`", tuple(edit for edit, _ in edits.values()))
+
+
+def _find_moved(text: SourceText, call: ast.Call) -> ast.expr:
+    """Return the expression that moves a new tensor to a device, or its call."""
+    node: ast.expr = call
+    while True:
+        method = text.parent(node)
+        moved = text.parent(method) if method is not None else None
+        if not isinstance(method, ast.Attribute) or not isinstance(moved, ast.Call):
+            return node
+        if method.attr not in MOVES or moved.func is not method:
+            return node
+        node = moved
+
+
+MOVES = ("to", "cuda", "cpu", "float", "requires_grad_")
+"""Methods behind a copy that the tensor itself does not need."""
 
 
 def _has_no_graph(block: ast.With) -> bool:

@@ -185,7 +185,10 @@ from shapewright.analysis.fixes.warnings.training_ways import (
     Suggest,
     combine,
 )
-from shapewright.analysis.fixes.warnings.unrecorded_edits import suggest_recorded_term
+from shapewright.analysis.fixes.warnings.unrecorded_edits import (
+    suggest_recorded_term,
+    suggest_tensor_for_copy,
+)
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_added_entries,
     suggest_exponential,
@@ -371,6 +374,7 @@ WAYS: dict[str, Suggest] = {
         suggest_tracked_samples,
         suggest_added_tensor,
         suggest_recorded_term,
+        suggest_tensor_for_copy,
         suggest_scores_for_rounded,
         suggest_other_margins,
     ),
