@@ -14,6 +14,7 @@ from shapewright.analysis.fixes.last_states import suggest_last_step
 from shapewright.analysis.missing_gradients import explain_missing_gradient
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.python_error_values import FileValues
+from shapewright.analysis.unpacked_beside import explain_unpacked_beside
 from shapewright.findings.codes import NO_GRADIENT_KEPT, TUPLE_AS_TENSOR
 from shapewright.findings.finding import Edit, Explanation, Finding, Fix, Related
 from shapewright.operators.facts import operators_with
@@ -109,6 +110,9 @@ def _explain_tuple(values: FileValues, node: ast.AST) -> Explanation | None:
         returned = _explain_returned_tuple(values, method.value)
         if returned is not None:
             return returned
+        beside = explain_unpacked_beside(text, name)
+        if beside is not None:
+            return beside
         if not name.startswith(("F", "torch", "nn", "self")) and isinstance(
             call, ast.Call
         ):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
+from shapewright.analysis.fixes.sequence_cuts import suggest_cut_sequences
 from shapewright.analysis.makers import iter_makers
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Explanation, Fix
@@ -119,6 +120,7 @@ def _iter_cuts(program: Program, limit: int, length: int) -> Iterator[Fix]:
             encodes = name in TOKENIZING and words & {"padding", "return_tensors"}
             if encodes and not words & {"truncation", "max_length"}:
                 yield with_keyword(text, call, f"truncation=True, max_length={limit}")
+        yield from suggest_cut_sequences(text, limit)
         for call in calls:
             name = get_called_name(call)
             word = NAMES.get(name, USUAL)

@@ -78,6 +78,44 @@ def suggest_multiple(program: Program, failure: Failure) -> Iterator[Fix]:
     if edits:
         message = " and ".join(statements) or " and ".join(map(str, sides.values()))
         yield Fix("fits", message, tuple(edits))
+    elif sides:
+        factor = max(rounded.factor for rounded in _list_rounded(program, failure))
+        yield from _suggest_rounded_sides(program, factor)
+
+
+def _suggest_rounded_sides(program: Program, factor: int) -> Iterator[Fix]:
+    """Suggest `new_h = int(h * ratio) // 32 * 32` for sides that are computed, and by
+    which an image is resized.
+    """
+    for text in program.own_texts():
+        resized = {
+            get_last_name(number)
+            for node in text.nodes
+            if isinstance(node, ast.Call) and RESIZING.search(get_called_name(node))
+            for value in list_arguments(node)
+            for number in _list_numbers(value)
+        } - {""}
+        edits: list[Edit] = []
+        for node in text.nodes if resized else ():
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                assert isinstance(node, ast.Assign)
+                for name, value in pair_targets(target, node.value):
+                    if get_last_name(name) in resized and _is_computed(value):
+                        written = text.written(value)
+                        if isinstance(value, ast.BinOp):
+                            written = f"({written})"
+                        new = f"{written} // {factor} * {factor}"
+                        edits.append(Edit(text.span(value), new))
+        if edits:
+            shown = join_lines(edits[0].text)
+            yield Fix("fits", f"`{shown}`", tuple(edits))
+
+
+def _is_computed(value: ast.expr) -> bool:
+    """Return whether an expression computes a whole number of pixels."""
+    if isinstance(value, ast.Call):
+        return get_called_name(value) in ("int", "round", "ceil", "floor")
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv)
 
 
 def _write_changed(

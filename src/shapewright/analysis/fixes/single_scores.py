@@ -40,7 +40,8 @@ def suggest_binary_loss(program: Program, failure: Failure) -> Iterator[Fix]:
     """
     op = program.trace.ops[failure.op]
     ops = [program.trace.ops[other.op] for other in program.failures]
-    if _has_single_score(program, op):
+    is_of_one = _has_name_of_loss(op) and _is_of_two(program, op)
+    if is_of_one or _has_single_score(program, op):
         yield from _suggest_for_calls(program, op, ops)
 
 

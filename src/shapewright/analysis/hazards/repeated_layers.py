@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from shapewright.analysis.hazards.context import HazardContext
+from shapewright.analysis.hazards.repeated_recurrences import (
+    find_repeated_recurrences,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import REPEATED_LAYER, looks_for
 from shapewright.findings.finding import Finding, Related
@@ -74,6 +77,7 @@ def find_repeated_layers(scene: HazardContext) -> Iterator[Finding]:
         ) if calls[1].span is not None else ()  # fmt: skip
         yield Finding(REPEATED_LAYER, "warning", message, span, path, related=related)
     yield from _find_copied_lists(program, owners)
+    yield from find_repeated_recurrences(scene)
 
 
 def _find_copied_lists(program: Program, owners: set[str]) -> Iterator[Finding]:

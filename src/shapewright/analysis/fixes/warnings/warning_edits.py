@@ -128,6 +128,9 @@ from shapewright.analysis.fixes.warnings.policy_edits import (
     suggest_largest_of_sample,
     suggest_ratio,
 )
+from shapewright.analysis.fixes.warnings.recurrent_stacks import (
+    suggest_stacked_layers,
+)
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_active_dropout,
     suggest_kept_gradient,
@@ -432,7 +435,7 @@ WAYS: dict[str, Suggest] = {
         suggest_one_repeat,
     ),
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
-    REPEATED_LAYER: suggest_own_layers,
+    REPEATED_LAYER: combine(suggest_stacked_layers, suggest_own_layers),
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
     PADDING_AS_TOKEN: suggest_shifted_numbers,
