@@ -20,6 +20,7 @@ from shapewright.analysis.hazards.loss_terms import (
 from shapewright.analysis.hazards.number_terms import find_number_terms
 from shapewright.analysis.hazards.siamese_losses import find_pulled_targets
 from shapewright.analysis.hazards.unrecorded_terms import find_unrecorded_terms
+from shapewright.analysis.hazards.unwritten_terms import find_unwritten_terms
 from shapewright.analysis.hazards.value_targets import find_bootstrapped_targets
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import (
@@ -62,6 +63,7 @@ def find_terms_without_graph(scene: HazardContext) -> Iterator[Finding]:
     yield from find_detached_samples(scene)
     yield from find_idle_hinges(scene)
     yield from find_unrecorded_terms(scene)
+    yield from find_unwritten_terms(scene)
     seen: set[int] = set()
     spans: set[Span | None] = set()
     for loss in iter_losses(scene):

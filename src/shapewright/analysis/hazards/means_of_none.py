@@ -1,5 +1,5 @@
 """Find means over the other samples of a class that are 0 / 0 for a sample whose class
-no other sample of the batch has.
+no other sample of the batch has; means over a mask that is empty for some items.
 
 Nothing is said where each label stands in the batch twice, as with two views of each
 sample, where a sampler makes the batches, or where the count has a limit.
@@ -50,6 +50,7 @@ def find_means_of_none(scene: HazardContext) -> Iterator[Finding]:
     diagonal.
     """
     seen: set[object] = set()
+    yield from _find_empty_masks(scene)
     if any("sampler" in text.text for text in scene.program.own_texts()):
         return
     for call in scene.calls:
@@ -75,6 +76,84 @@ def find_means_of_none(scene: HazardContext) -> Iterator[Finding]:
         )
         where = "labels are compared here, each with the others"
         yield scene.finding(MEAN_OF_NONE, call.op, message, (labels.op, where))
+
+
+def _find_empty_masks(scene: HazardContext) -> Iterator[Finding]:
+    """Find `(mask * scores).sum() / mask.sum()` of masks that the data set leaves empty
+    so often that a whole batch may be.
+    """
+    seen: set[object] = {None}
+    for call in scene.calls:
+        if call.name not in QUOTIENTS or len(call.op.inputs) != 2:
+            continue
+        if call.op.span in seen or not call.op.outputs[0].requires_grad:
+            continue
+        count = scene.maker(find_base(scene, call.op.inputs[1]))
+        if count is None or count.name != "sum" or _is_replaced(scene, call):
+            continue
+        if count.op.outputs[0].shape or len(count.op.inputs) != 1:
+            continue
+        mask = find_base(scene, count.op.inputs[0])
+        batch = scene.maker(mask)
+        if batch is None or batch.name != "stack" or _is_asked(scene, mask):
+            continue
+        if not _is_weighted(scene, call, mask):
+            continue
+        empty, known = _count_empty_items(scene, batch)
+        size = len(batch.op.inputs)
+        if not 0 < empty < known or (empty / known) ** size < LEAST_SHARE:
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"{scene.words(call.op)[1]} is 0 for a batch whose items are all empty, as"
+            f" {empty} of the {known} are that were read: 0 / 0 is NaN, and so are all"
+            " weights behind the next step"
+        )
+        yield scene.finding(MEAN_OF_NONE, call.op, message)
+
+
+LEAST_SHARE = 1e-3
+"""Share of batches that are empty, from which on it is told."""
+
+
+def _is_asked(scene: HazardContext, mask: Fact) -> bool:
+    """Return whether the program reads how much a mask holds, as a condition does."""
+    for op in scene.program.trace.ops:
+        if op.kind == "read" and op.inputs:
+            makers = find_ancestors(scene, op.inputs[0], NEAREST).values()
+            read = [fact.tensor for maker in makers for fact in maker.op.inputs]
+            if mask.tensor in read:
+                return True
+    return False
+
+
+def _is_weighted(scene: HazardContext, call: OperatorCall, mask: Fact) -> bool:
+    """Return whether what is divided is a sum of the elements of a mask."""
+    total = scene.maker(call.op.inputs[0])
+    if total is None or total.name != "sum":
+        return False
+    product = scene.maker(total.op.inputs[0])
+    return product is not None and product.name in PRODUCTS and any(
+        find_base(scene, fact).tensor == mask.tensor for fact in product.op.inputs
+    )
+
+
+def _count_empty_items(scene: HazardContext, batch: OperatorCall) -> tuple[int, int]:
+    """Return how many of the items that a line stacks are zero everywhere, and of how
+    many this is known.
+    """
+    empty = known = 0
+    for call in scene.calls:
+        if call.name != batch.name or call.op.span != batch.op.span:
+            continue
+        if call.op.inputs[0].shape != batch.op.inputs[0].shape:
+            continue
+        for fact in call.op.inputs:
+            values = scene.program.data_values.get(fact.tensor)
+            if values is not None and values.limits is not None:
+                known += 1
+                empty += values.limits == (0, 0)
+    return empty, known
 
 
 def _find_equal_labels(scene: HazardContext, mask: Fact) -> OperatorCall | None:

@@ -117,19 +117,22 @@ def _find_purpose(text: SourceText, use: _Holder) -> str:
         for _, function in text.definitions(name) if name else ():
             loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
             if isinstance(function, ast.FunctionDef) and loops:
-                return _name_purpose(text, function, loops[0])
+                return _name_purpose(text, function, loops[0], outer)
     return ""
 
 
-def _name_purpose(text: SourceText, scope: ast.AST, loop: ast.For) -> str:
-    """Return whether a piece of code trains or evaluates in a loop over batches; empty
-    for a loop that may count, or measure the data.
+def _name_purpose(
+    text: SourceText, scope: ast.AST, loop: ast.For, call: ast.Call | None = None
+) -> str:
+    """Return whether a piece of code trains or evaluates in a loop over batches, of a
+    function that a call runs; empty for a loop that may count, or measure the data.
     """
     called = {get_called_name(node) for node in ast.walk(scope)}
     if called & PASSES:
         return "trains"
     function = text.around(loop, *FUNCTIONS)
     around: list[ast.AST] = [loop, *text.outwards(loop)]
+    around += text.outwards(call) if call is not None else ()
     entered = [
         item.context_expr
         for node in (*around, *loop.body)
@@ -137,7 +140,9 @@ def _name_purpose(text: SourceText, scope: ast.AST, loop: ast.For) -> str:
         for item in node.items
     ]
     entered += getattr(function, "decorator_list", [])
-    is_quiet = any(QUIET.search(text.written(head)) for head in entered)
+    is_quiet = "eval" in called or any(
+        QUIET.search(text.written(head)) for head in entered
+    )
     losses = {
         name
         for name in called - {""}

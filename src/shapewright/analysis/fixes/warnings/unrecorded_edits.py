@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.autograd_errors.lost_graphs import write_without_numpy
-from shapewright.analysis.fixes.statements import cut_head
+from shapewright.analysis.fixes.statements import cut_head, write_after
 from shapewright.analysis.hazards.unrecorded_terms import COPIED
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
@@ -71,6 +71,48 @@ def suggest_tensor_for_copy(
     if edits:
         shown = next(iter(edits.values()))[1]
         yield Fix("fits", f"`{shown}`", tuple(edit for edit, _ in edits.values()))
+
+
+def suggest_written_items(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `locations[step] = location` in the loop that fills the tensors beside,
+    where it is the only name of the loop that nothing reads.
+    """
+    statement = text.parent(node)
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    if "still the zeros" not in finding.message or scope is None:
+        return
+    if not isinstance(statement, ast.Assign):
+        return
+    name = text.written(statement.targets[0])
+    for loop in ast.walk(scope):
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        fills = [
+            part
+            for part in loop.body
+            if isinstance(part, ast.Assign)
+            and isinstance(part.targets[0], ast.Subscript)
+            and text.written(part.targets[0].slice) == loop.target.id
+        ]
+        reads = {
+            part.id
+            for part in ast.walk(scope)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+        }
+        unread = [
+            part.id
+            for assigned in loop.body
+            if isinstance(assigned, ast.Assign)
+            and isinstance(assigned.value, ast.Call)
+            for part in ast.walk(assigned.targets[0])
+            if isinstance(part, ast.Name) and part.id not in {*reads, "_"}
+        ]
+        if fills and len(unread) == 1:
+            new = f"{name}[{loop.target.id}] = {unread[0]}"
+            yield Fix("fits", f"`{new}`", (write_after(text, fills[-1], new),))
+            return
 
 
 def _find_moved(text: SourceText, call: ast.Call) -> ast.expr:

@@ -191,6 +191,7 @@ from shapewright.analysis.fixes.warnings.training_ways import (
 from shapewright.analysis.fixes.warnings.unrecorded_edits import (
     suggest_recorded_term,
     suggest_tensor_for_copy,
+    suggest_written_items,
 )
 from shapewright.analysis.fixes.warnings.value_edits import (
     suggest_added_entries,
@@ -378,6 +379,7 @@ WAYS: dict[str, Suggest] = {
         suggest_added_tensor,
         suggest_recorded_term,
         suggest_tensor_for_copy,
+        suggest_written_items,
         suggest_scores_for_rounded,
         suggest_other_margins,
     ),
