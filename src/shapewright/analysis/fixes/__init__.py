@@ -97,6 +97,7 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects
+from shapewright.analysis.fixes.slice_steps import suggest_slice_step
 from shapewright.analysis.fixes.swapped_padding import suggest_swapped_pads
 from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.fixes.token_edits import (
@@ -166,6 +167,7 @@ ALONE: tuple[tuple[str, Callable[[Program, Failure], Iterable[Fix]]], ...] = (
     ("single", suggest_single_number),  # a part of the losses is no mean
     ("rows", index_edits.suggest_masked_rows),  # numbers are no mask
     ("order", suggest_unflattened_images),  # rows of pixels would be read as an image
+    ("distant", suggest_slice_step),  # other numbers would cut or mix the points
     ("size", suggest_whole_rows),  # another sample would be made of each part of one
     ("order", suggest_flat_map),  # each row of a map would be classified
     ("rank", suggest_unbatched_sequence),  # a layer would fit the number of samples

@@ -17,6 +17,7 @@ from shapewright.analysis.fixes.refusals.labels import (
     is_of_many_classes,
     is_of_more_classes,
     is_of_other_features,
+    is_of_fractions,
     is_of_other_labels,
     is_of_unsqueezed_scores,
     read_number,
@@ -106,6 +107,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
         is_of_rows = is_of_rows or is_of_unsqueezed_scores(program, failure, fix)
         return is_of_rows or _is_turned_in_vain(program, failure, fix)
     if code == ONE_HOT_TARGET and is_of_unsqueezed_scores(program, failure, fix):
+        return True
+    if code == DTYPE_MISMATCH and is_of_fractions(program, failure, fix):
         return True
     if code == DTYPE_MISMATCH and kind == "dropped":
         return not any(_is_cast(program, edit) for edit in fix.edits)

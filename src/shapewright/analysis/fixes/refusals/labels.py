@@ -6,7 +6,7 @@ import ast
 import re
 
 from shapewright.analysis.fixes.stand_in_data import is_within
-from shapewright.analysis.makers import is_compared
+from shapewright.analysis.makers import is_compared, iter_first_makers
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import find_tensor_expressions
 from shapewright.analysis.refused_labels import MOST_MORE, find_refused_label
@@ -43,6 +43,29 @@ def is_of_unsqueezed_scores(program: Program, failure: Failure, fix: Fix) -> boo
         return True  # one score for all classes
     has_more = op.inputs[1].ndim >= op.inputs[0].ndim
     return has_more and any(edit.text.startswith(".unsqueeze(") for edit in fix.edits)
+
+
+def is_of_fractions(program: Program, failure: Failure, fix: Fix) -> bool:
+    """Return whether targets that the data say are fractions would become whole numbers
+    of classes: `y.long()` of what a scaler has brought between 0 and 1.
+    """
+    op = program.trace.ops[failure.op]
+    if op.name.rpartition(".")[2] not in CLASS_LOSSES or len(op.inputs) < 2:
+        return False
+    if not any(TO_WHOLE.search(edit.text) for edit in fix.edits):
+        return False
+    target = op.inputs[1]
+    facts = [target]
+    for maker in iter_first_makers(program, target):
+        facts += [*maker.outputs, *maker.inputs]
+    for fact in facts:
+        known = program.data_values.get(fact.tensor)
+        if known is not None and any(value % 1 for value in known.quantiles):
+            return True
+    return False
+
+
+TO_WHOLE = re.compile(r"\.long\(\)|int64|\.int\(\)")
 
 
 def _is_of_compared_labels(program: Program, failure: Failure, fix: Fix) -> bool:
