@@ -86,6 +86,7 @@ from shapewright.analysis.fixes.single_numbers import (
     suggest_single_number,
 )
 from shapewright.analysis.fixes.single_scores import suggest_binary_loss
+from shapewright.analysis.fixes.slice_steps import suggest_slice_step
 from shapewright.analysis.fixes.square_grids import suggest_square_grid
 from shapewright.analysis.fixes.stand_in_data import has_shared_source, make_filter
 from shapewright.analysis.fixes.state_edits import (
@@ -97,7 +98,6 @@ from shapewright.analysis.fixes.state_edits import (
     suggest_unbatched_sequence,
 )
 from shapewright.analysis.fixes.suspect_lines import find_error_suspects
-from shapewright.analysis.fixes.slice_steps import suggest_slice_step
 from shapewright.analysis.fixes.swapped_padding import suggest_swapped_pads
 from shapewright.analysis.fixes.target_edits import suggest_soft_targets
 from shapewright.analysis.fixes.token_edits import (

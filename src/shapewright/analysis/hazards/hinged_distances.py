@@ -40,9 +40,9 @@ def find_hinged_distances(scene: HazardContext) -> Iterator[Finding]:
         seen.add(call.op.span)
         kept = 1 - along
         message = (
-            f"{scene.operation(call.op)} of {format_shape(fact)} runs along dim {along},"
-            f" as the mean does that is taken off: these are {fact.shape[kept]} numbers"
-            f" of all rows, and the distance of each row from the mean is along dim"
+            f"{scene.operation(call.op)} of {format_shape(fact)} runs along dim {along}"
+            f", as the mean does that is taken off: {fact.shape[kept]} numbers come"
+            f" of all rows, and each row's distance from the mean is along dim"
             f" {kept}"
         )
         yield scene.finding(WRONG_AXIS, call.op, message, (mean.op, "the mean"))

@@ -119,7 +119,7 @@ LEAST_SHARE = 1e-3
 def _is_asked(scene: HazardContext, mask: Fact) -> bool:
     """Return whether the program reads how much a mask holds, as a condition does."""
     for op in scene.program.trace.ops:
-        if op.kind == "read" and op.inputs:
+        if op.kind == "read" and op.inputs and not op.inputs[0].requires_grad:
             makers = find_ancestors(scene, op.inputs[0], NEAREST).values()
             read = [fact.tensor for maker in makers for fact in maker.op.inputs]
             if mask.tensor in read:
@@ -133,8 +133,12 @@ def _is_weighted(scene: HazardContext, call: OperatorCall, mask: Fact) -> bool:
     if total is None or total.name != "sum":
         return False
     product = scene.maker(total.op.inputs[0])
-    return product is not None and product.name in PRODUCTS and any(
-        find_base(scene, fact).tensor == mask.tensor for fact in product.op.inputs
+    return (
+        product is not None
+        and product.name in PRODUCTS
+        and any(
+            find_base(scene, fact).tensor == mask.tensor for fact in product.op.inputs
+        )
     )
 
 

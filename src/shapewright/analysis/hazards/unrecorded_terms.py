@@ -125,7 +125,7 @@ def _find_copied(
             f"a term of the loss has no gradient: the numbers of `{cut.names[0]}` are"
             " copied into a new tensor through numpy, so the term trains nothing"
         )
-        places = tuple(Related(other.span, COPIED) for other in cuts)
+        places = tuple(Related(c.span, COPIED) for c in cuts if c.span is not None)
         severity = CODES[TERM_WITHOUT_GRAPH].severity
         yield Finding(TERM_WITHOUT_GRAPH, severity, message, cut.span, related=places)
 

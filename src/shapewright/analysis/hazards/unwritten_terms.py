@@ -15,8 +15,11 @@ from shapewright.analysis.hazards.loss_terms import (
 )
 from shapewright.findings.codes import TERM_WITHOUT_GRAPH
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import SourceText
-from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
+from shapewright.program.syntax_nodes import (
+    FUNCTIONS,
+    get_called_name,
+    iter_assignments,
+)
 from shapewright.record.ops import Op
 
 FILLED = ("zeros", "empty", "new_zeros", "zeros_like")
@@ -58,28 +61,21 @@ def _find_unwritten(scene: HazardContext, op: Op) -> tuple[str, Op | None] | Non
     if place is None:
         return None
     text, node = place
-    statement = text.parent(node)
-    if not isinstance(statement, ast.Assign) or statement.value is not node:
-        return None
-    target = statement.targets[0]
-    scope = text.around(statement, *FUNCTIONS) or text.tree
-    if not isinstance(target, ast.Name) or scope is None:
-        return None
-    written = set(list_written(text, scope))
-    others = {
-        other.id
-        for part in ast.walk(scope)
-        if isinstance(part, ast.Assign) and get_called_name(part.value) in FILLED
-        for other in part.targets
-        if isinstance(other, ast.Name)
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    named = {
+        target.id: value
+        for target, value in iter_assignments(scope, unpacked=True)
+        if isinstance(target, ast.Name) and get_called_name(value) in FILLED
     }
-    if target.id in written or not others & written:
+    name = next((name for name, value in named.items() if value is node), "")
+    written = set(list_written(scope)) if scope is not None else set()
+    if not name or name in written or not named.keys() & written:
         return None
     users = scene.users.get(op.outputs[0].tensor, ())
-    return target.id, users[0].op if users else None
+    return name, users[0].op if users else None
 
 
-def list_written(text: SourceText, scope: ast.AST) -> Iterator[str]:
+def list_written(scope: ast.AST) -> Iterator[str]:
     """Yield the names of what a piece of code writes into, changes or hands on."""
     for part in ast.walk(scope):
         owner: ast.AST | None = None

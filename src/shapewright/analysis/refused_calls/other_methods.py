@@ -43,6 +43,7 @@ def find_other_method(program: Program, finding: Finding) -> Explanation | None:
     assert isinstance(call.func, ast.Attribute)
     owner = text.line_of(call.func.value)
     beside = _find_same_call(text, call, methods)
+    related: tuple[Related, ...] = ()
     if beside is not None:
         assert isinstance(beside.func, ast.Attribute)
         meant = beside.func.attr
@@ -56,7 +57,7 @@ def find_other_method(program: Program, finding: Finding) -> Explanation | None:
         ]
         if len(alike) != 1:
             return None
-        meant, why, related = alike[0], "", ()
+        meant, why = alike[0], ""
     message = f"`{kind}` has no `{name}`: it has `{meant}`{why}"
     span = text.span(call.func)
     start = text.span(call.func.value).end

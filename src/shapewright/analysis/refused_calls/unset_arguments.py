@@ -47,7 +47,7 @@ def find_unset_argument(
         f"`{name}` has no value here: the {what} {own}, and nothing sets {others}"
         " before this changes it"
     )
-    at = text.span(function.args.args[0])
+    at = text.span(function).start
     shown = ", ".join(
         f"`{argument}` for `{other}`"
         for argument, other in zip(arguments, names, strict=True)

@@ -245,7 +245,8 @@ def _report_lost(text: SourceText, saved: _Saved, lost: list[str]) -> Iterator[F
         uses = [
             use
             for use in list_reads(scope, target.id)
-            if not isinstance(text.statement_of(use), ast.Return)
+            if _find_key(text, use) is not None
+            or not isinstance(text.statement_of(use), ast.Return)
         ]  # of what is returned no key is read elsewhere, or it would not be lost
         reads = [_find_key(text, use) for use in uses]
         if None in reads or not _is_resumed(text, uses):

@@ -32,7 +32,11 @@ def find_undone_flags(scene: RehearsalContext) -> Iterator[Finding]:
     just been frozen.
     """
     for text in scene.program.own_texts():
-        flags = [(node, *place) for node in text.nodes if (place := _find_flag(node))]
+        flags = [
+            (node, *place)
+            for node in text.nodes
+            if isinstance(node, ast.stmt) and (place := _find_flag(node))
+        ]
         for node, owner, value in flags:
             model = _find_whole_model(text, node, owner)
             if value is not True or not model:
@@ -105,7 +109,7 @@ def _is_part(text: SourceText, node: ast.AST, owner: ast.expr, model: str) -> bo
     )
 
 
-def _is_beside(text: SourceText, first: ast.AST, second: ast.AST) -> bool:
+def _is_beside(text: SourceText, first: ast.stmt, second: ast.stmt) -> bool:
     """Return whether two statements run one after the other, each time."""
     scope = text.around(second, *FUNCTIONS)
     if text.around(first, *FUNCTIONS) is not scope:
@@ -114,14 +118,14 @@ def _is_beside(text: SourceText, first: ast.AST, second: ast.AST) -> bool:
         node
         for node in text.outwards(second)
         if isinstance(node, ast.If | ast.While | ast.For)
-        and (scope is None or node.lineno > scope.lineno)
+        and text.around(node, *FUNCTIONS) is scope
     ]
     own = text.parent(second)
     outer = [node for node in inside if node is not own]
     return all(node in list(text.outwards(first)) for node in outer)
 
 
-def _is_trained_between(text: SourceText, first: ast.AST, second: ast.AST) -> bool:
+def _is_trained_between(text: SourceText, first: ast.stmt, second: ast.stmt) -> bool:
     """Return whether a training runs between two lines."""
     return any(
         isinstance(node, ast.Call)

@@ -14,10 +14,10 @@ from shapewright.analysis.fixes.index_edits import is_crossed, is_narrowed
 from shapewright.analysis.fixes.map_products import is_of_rows_of_maps
 from shapewright.analysis.fixes.pooled_maps import is_of_columns
 from shapewright.analysis.fixes.refusals.labels import (
+    is_of_fractions,
     is_of_many_classes,
     is_of_more_classes,
     is_of_other_features,
-    is_of_fractions,
     is_of_other_labels,
     is_of_unsqueezed_scores,
     read_number,

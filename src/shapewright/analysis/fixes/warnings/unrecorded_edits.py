@@ -79,13 +79,10 @@ def suggest_written_items(
     """Suggest `locations[step] = location` in the loop that fills the tensors beside,
     where it is the only name of the loop that nothing reads.
     """
-    statement = text.parent(node)
     scope = text.around(node, *FUNCTIONS) or text.tree
     if "still the zeros" not in finding.message or scope is None:
         return
-    if not isinstance(statement, ast.Assign):
-        return
-    name = text.written(statement.targets[0])
+    name = finding.message.split("`")[1]
     for loop in ast.walk(scope):
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
             continue
@@ -104,8 +101,7 @@ def suggest_written_items(
         unread = [
             part.id
             for assigned in loop.body
-            if isinstance(assigned, ast.Assign)
-            and isinstance(assigned.value, ast.Call)
+            if isinstance(assigned, ast.Assign) and isinstance(assigned.value, ast.Call)
             for part in ast.walk(assigned.targets[0])
             if isinstance(part, ast.Name) and part.id not in {*reads, "_"}
         ]
