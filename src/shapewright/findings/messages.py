@@ -425,6 +425,12 @@ MESSAGES = (
         "in a branch, or a loop, that was not entered.",
     ),
     _Message(
+        r"IndexError: index (?P<got>\d+) is out of range",
+        "program-error",
+        "An `nn.ModuleList` or `nn.Sequential` is read at place {got}, and holds fewer "
+        "layers: places are 0 to `len(layers) - 1`.",
+    ),
+    _Message(
         r"in loading state_dict|Missing key|Unexpected key", "state-dict-mismatch"
     ),
     _Message(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.hazards.causal_masks import SHOWN, is_range
 from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext
+from shapewright.analysis.hazards.convolved_features import find_convolved_features
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axes import Axis, Dims
 from shapewright.analysis.provenance.axis_flow import OperatorCall, get_length
@@ -48,6 +49,7 @@ TIME_FIRST = re.compile(
 def find_wrong_layouts(scene: HazardContext) -> Iterator[Finding]:
     """Report evidence that a layer takes the wrong dim for the batch."""
     reported: set[object] = set()
+    yield from find_convolved_features(scene)
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
             continue

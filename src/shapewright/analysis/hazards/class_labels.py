@@ -37,6 +37,8 @@ SELECTING = CHOOSING | operators_with("finds_extremes", "sorts_elements")
 SCORES = LINEAR | frozenset(values_of("gives_values")) | {"relu", "tanh"}
 LOSSES = operators_with("is_loss")
 FARTHEST = 8
+RANKS = (2, 3, 4)
+"""Dims of scores: of samples, of the steps of a sequence, of the pixels of an image."""
 
 
 @looks_for(COMPARED_SCORES)
@@ -96,7 +98,7 @@ def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
             continue
         if (
             not call.dims
-            or len(call.dims[0]) != 2
+            or len(call.dims[0]) not in RANKS
             or not _has_used_indices(scene, call)
         ):
             continue
@@ -107,9 +109,10 @@ def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
         if get_length(dims[0]) < 2 or get_length(dims[1]) < 2 or scores_call is None:
             continue
         shape = format_shape(call.op.inputs[0])
+        what = "a sample for each" if len(dims) == 2 else "at each place a sample"
         message = (
             f"{scene.operation(call.op)} of {shape} runs along dim 0, the batch: it"
-            f" finds a sample for each of the {get_length(dims[1])} classes"
+            f" finds {what} of the {get_length(dims[1])} classes"
         )
         yield scene.finding(
             WRONG_AXIS, call.op, message, (scores_call.op, "the scores")

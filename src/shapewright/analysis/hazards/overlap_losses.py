@@ -15,6 +15,9 @@ from shapewright.analysis.hazards.loss_terms import (
     find_terms,
     iter_losses,
 )
+from shapewright.analysis.hazards.minimized_similarities import (
+    find_minimized_similarities,
+)
 from shapewright.analysis.hazards.value_makers import LINEAR, find_value_maker
 from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.findings.codes import LOSS_INPUT, MINIMIZED_OVERLAP, looks_for
@@ -104,7 +107,10 @@ def find_overlaps_of_logits(scene: HazardContext) -> Iterator[Finding]:
 
 @looks_for(MINIMIZED_OVERLAP)
 def find_minimized_overlaps(scene: HazardContext) -> Iterator[Finding]:
-    """Find overlaps that are minimized: `loss = dice` for `loss = 1 - dice`."""
+    """Find overlaps that are minimized: `loss = dice` for `loss = 1 - dice`, and
+    similarities.
+    """
+    yield from find_minimized_similarities(scene)
     seen = set[object]()
     for overlap in _iter_overlaps(scene):
         op = overlap.quotient.op

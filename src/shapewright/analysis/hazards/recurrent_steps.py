@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.context import RECURRENT, HazardContext
+from shapewright.analysis.hazards.single_directions import find_single_directions
 from shapewright.analysis.hazards.value_makers import PASSING
 from shapewright.analysis.program_run import format_shape
 from shapewright.analysis.provenance.axis_flow import OperatorCall
@@ -43,6 +44,7 @@ def find_half_read_sequences(scene: HazardContext) -> Iterator[Finding]:
             yield _report(scene, layer, call)
     yield from _find_first_steps(scene)
     yield from _find_cell_states(scene)
+    yield from find_single_directions(scene)
 
 
 def _find_cell_states(scene: HazardContext) -> Iterator[Finding]:

@@ -60,6 +60,42 @@ def find_reversed_pairs(scene: HazardContext) -> Iterator[Finding]:
         )
         yield scene.finding(REVERSED_MINING, difference.op, message)
     yield from _find_minimized_shares(scene)
+    yield from _find_exchanged_arguments(scene)
+
+
+def _find_exchanged_arguments(scene: HazardContext) -> Iterator[Finding]:
+    """Find `triplet_margin_loss(a, n, p)`: the negative where the positive belongs."""
+    seen: set[object] = {None}
+    for call in scene.calls:
+        if call.name not in TRIPLETS or len(call.op.inputs) != 3:
+            continue
+        names = [word.strip("`") for word in scene.words(call.op)[:3]]
+        if call.op.span in seen or len(names) != 3:
+            continue
+        if [_read_role(name) for name in names] != ["anchor", "negative", "positive"]:
+            continue
+        seen.add(call.op.span)
+        message = (
+            f"`{names[1]}` is the positive of this loss, and `{names[2]}` the negative:"
+            " the arguments are an anchor, a positive, a negative"
+        )
+        yield scene.finding(REVERSED_MINING, call.op, message)
+
+
+TRIPLETS = frozenset({"triplet_margin_loss", "triplet_margin_with_distance_loss"})
+ROLES = {
+    "anchor": re.compile(r"anchor|(^|_)a$|(^|_)anc", re.I),
+    "positive": re.compile(r"positive|(^|_)pos(_|$)|(^|_)p$", re.I),
+    "negative": re.compile(r"negative|(^|_)neg(_|$)|(^|_)n$", re.I),
+}
+"""How the three samples of a triplet are called."""
+
+
+def _read_role(name: str) -> str:
+    """Return what a tensor of a triplet is by its name, or an empty text."""
+    word = name.rpartition(".")[2]
+    roles = [role for role, pattern in ROLES.items() if pattern.search(word)]
+    return roles[0] if len(roles) == 1 else ""
 
 
 def _find_difference(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:

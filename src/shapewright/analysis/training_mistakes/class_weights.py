@@ -78,9 +78,27 @@ def _find_formula(text: SourceText, node: ast.expr) -> ast.BinOp | None:
             if item is None or item[1] is not None:
                 return None
             node = item[0]
+        elif isinstance(node, ast.Call):
+            returned = _find_returned(text, node)
+            if returned is None:
+                return None
+            node = returned
         else:
             return None
     return None
+
+
+def _find_returned(text: SourceText, call: ast.Call) -> ast.expr | None:
+    """Return what the only statement that returns of an own function returns."""
+    name = get_called_name(call)
+    returned = [
+        node.value
+        for _, function in text.definitions(name or None)
+        if name and isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return)
+    ]
+    return returned[0] if len(returned) == 1 else None
 
 
 def _strip_casts(node: ast.expr) -> ast.expr:

@@ -5,6 +5,7 @@ tensors where what is written does not depend on what was there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import RehearsalContext
@@ -86,11 +87,33 @@ def _has_workers(text: SourceText) -> bool:
 def _is_array(text: SourceText, taken: ast.Subscript) -> bool:
     """Return whether a row is taken of an array of NumPy, as a view."""
     name = get_own_attribute(taken.value)
-    makers = find_defining(text, name)
-    return bool(makers) and all(
-        isinstance(maker, ast.Call) and text.written(maker.func).startswith("np.")
-        for maker in makers
-    )
+    owner = text.around(taken, ast.ClassDef) or text.tree
+    makers = [
+        value
+        for target, value in iter_assignments(owner, unpacked=True)
+        if get_own_attribute(target) == name
+    ]
+    return bool(makers) and all(_makes_array(text, maker) for maker in makers)
+
+
+ARRAYS = ("astype", "to_numpy", "numpy")
+"""Methods that give arrays."""
+GENERATORS = re.compile(r"np\.random\.(default_rng|RandomState)\(")
+
+
+def _makes_array(text: SourceText, maker: ast.expr) -> bool:
+    """Return whether an expression is a call of NumPy, of a generator of its random
+    numbers, or of what turns something into an array.
+    """
+    if not isinstance(maker, ast.Call):
+        return False
+    if get_called_name(maker) in ARRAYS:
+        return True
+    owner = maker.func.value if isinstance(maker.func, ast.Attribute) else None
+    if isinstance(owner, ast.Name) and owner.id != "np":
+        drawn = find_defining(text, owner.id)
+        return bool(drawn) and all(GENERATORS.match(text.written(d)) for d in drawn)
+    return text.written(maker.func).startswith("np.")
 
 
 def _is_view(scene: RehearsalContext, text: SourceText, taken: ast.Subscript) -> bool:

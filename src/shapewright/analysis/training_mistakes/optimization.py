@@ -61,6 +61,7 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Find backward passes that add to gradients that a step has already used."""
     if any(find_exchanged_steps(scene)):
         return  # told by itself
+    yield from _find_shared_passes(scene)
     for met in scene.observations("stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
@@ -76,6 +77,24 @@ def find_stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
             (scene.span(met.other, "step"), "this step used them"),
             scene.find_uncalled("zero_grad") or (step, where),
         )
+
+
+def _find_shared_passes(scene: RehearsalContext) -> Iterator[Finding]:
+    """Find steps that use the gradients of a loss of another optimizer, too: those that
+    went through the samples of a generator, which were not detached.
+    """
+    for met in scene.observations("shared-pass"):
+        yield build_finding(
+            GRADIENTS_NOT_CLEARED,
+            f"this `{met.name}` steps with the gradients of another loss, too: of the"
+            f" one at line {met.place[1]}, which another optimizer has used, and which"
+            " nothing has cleared since",
+            scene.span(met.other, "step"),
+            (scene.span(met.place, "backward"), SHARED),
+        )
+
+
+SHARED = "this loss gives them gradients: `detach()` what it reads, or clear them"
 
 
 def _is_before_loop(scene: RehearsalContext, met: Observation) -> bool:

@@ -18,6 +18,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
     get_called_name,
+    get_last_name,
     list_reads,
 )
 
@@ -49,6 +50,7 @@ def find_own_categories(text: SourceText) -> Iterator[Finding]:
         return
     known = read_numberings(text)
     yield from _find_encoding_functions(text, known)
+    yield from _find_encoding_loops(text, known)
     for tested in known:
         if not EVALUATED.search(tested.table):
             continue
@@ -109,6 +111,31 @@ def _find_encoding_functions(
                 " than the model is trained on",
                 text.span(tested[0]),
                 (text.span(numbering.call), "they are numbered here, in each call"),
+            )
+
+
+def _find_encoding_loops(
+    text: SourceText, known: list[_Numbering]
+) -> Iterator[Finding]:
+    """Find loops over the tables of both kinds that number the categories of each."""
+    for numbering in known:
+        loop = text.around(numbering.call, ast.For)
+        tables = getattr(getattr(loop, "iter", None), "elts", [])
+        if loop is None or numbering.table not in collect_names(loop.target):
+            continue
+        names = [get_last_name(table) for table in tables]
+        tested = [name for name in names if EVALUATED.search(name)]
+        trained = [
+            name for name in names if TRAINED.search(name) and name not in tested
+        ]
+        if tested and trained:
+            yield build_finding(
+                FITTED_ANEW,
+                f"`{text.line_of(numbering.call)}` numbers the categories of"
+                f" `{trained[0]}` and of `{tested[0]}` each on its own: where one is"
+                " missing, the same category has another number",
+                text.span(numbering.call),
+                (text.span(loop.iter), "the loop goes over both tables"),
             )
 
 

@@ -22,6 +22,7 @@ from shapewright.runtime.training.sampler_epochs import SamplerEpochs
 from shapewright.runtime.training.scaled_losses import ScaledLosses
 from shapewright.runtime.training.schedulers import Schedulers
 from shapewright.runtime.training.seeds import Seeds
+from shapewright.runtime.training.shared_passes import SharedPasses
 from shapewright.runtime.training.story import format_file
 from shapewright.runtime.training.thawed_parameters import ThawedParameters
 
@@ -87,6 +88,7 @@ class Facts:
         self.thawed = ThawedParameters(run)
         self.seeds = Seeds(self)
         self.blocks = Blocks(self)
+        self.shared = SharedPasses(self)
         self.steps = 0  # of all optimizers
 
     def meet(
@@ -117,6 +119,7 @@ class Facts:
         self.look_by_hand()
         self.scaled.before_backward(loss)
         self.blocks.before_backward(self.stepping)
+        self.shared.before_backward()
         for watched in self.watched:
             if not all(map(self.is_as_before, watched.used)):  # a program's own zeros
                 watched.used, watched.piled = [], None
@@ -143,6 +146,7 @@ class Facts:
                 watched.piled = self.unused, watched.used
         self.clippings.after_backward()
         if self.unused is not None:
+            self.shared.after_backward(self.unused)
             with torch._C.DisableTorchFunction():
                 self.by_hand.after_backward(self.unused)
 
@@ -169,6 +173,7 @@ class Facts:
     def note_clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
         """Note that an optimizer or a module clears the gradients of its parameters."""
         cleared = {id(parameter) for parameter in parameters}
+        self.shared.clear(cleared)
         mine = self.of(owner) or self.holding(cleared)
         if mine is not None and mine.made is not None and mine.cleared is None:
             mine.cleared = self.run.here(), mine.made[0]
@@ -196,6 +201,7 @@ class Facts:
                 self.meet("stale", where, watched.stepped, watched.name)
         self.scaled.before_step(optimizer, watched.name)
         self.blocks.before_step(watched)
+        self.shared.before_step(watched, place)
         watched.first = self.steps if watched.first is None else watched.first
         watched.last = self.steps
         self.steps += 1

@@ -76,6 +76,11 @@ def suggest_threshold(
     """Suggest `(x > 0.5)` for `x.bool()`, and `(x > 0.5).long()` for `x.long()`."""
     if "more than 0 and less than 1" not in finding.message:
         return
+    if isinstance(node, ast.Compare) and "compared with" in finding.message:
+        limit_node = node.comparators[-1]
+        new = f"{text.written(node.left)} > 0.5"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(limit_node), "0.5"),))
+        return
     owner = get_receiver(node) if isinstance(node, ast.Call) else None
     if owner is None or not isinstance(node, ast.Call):
         return

@@ -22,6 +22,16 @@ def suggest_other_order(
         left, right = text.written(node.left), text.written(node.right)
         edits = (Edit(text.span(node.left), right), Edit(text.span(node.right), left))
         yield Fix("fits", f"`{right} - {left}`", edits)
+    if "an anchor, a positive, a negative" in finding.message:
+        arguments = node.args[1:3] if isinstance(node, ast.Call) else []
+        if isinstance(node, ast.Call) and len(arguments) == 2:
+            first, second = map(text.written, arguments)
+            edits = (
+                Edit(text.span(arguments[0]), second),
+                Edit(text.span(arguments[1]), first),
+            )
+            yield Fix("fits", f"`{second}, {first}`", edits)
+        return
     if "is the lower score" not in finding.message or not isinstance(node, ast.Call):
         return
     around = text.parent(node)
@@ -33,6 +43,24 @@ def suggest_other_order(
     if isinstance(around, ast.Attribute):
         new = f"({new})"
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(node), new),))
+
+
+def suggest_negated_similarity(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `-F.cosine_similarity(p, z).mean()`."""
+    if "`-similarity` is meant" not in finding.message or not isinstance(
+        node, ast.expr
+    ):
+        return
+    whole: ast.expr = node
+    while isinstance(method := text.parent(whole), ast.Attribute):
+        called = text.parent(method)
+        if not isinstance(called, ast.Call) or called.func is not method:
+            break
+        whole = called
+    new = f"-{text.written(whole)}"
+    yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(whole), new),))
 
 
 def suggest_matrix_product(

@@ -6,7 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shapewright.analysis.fixes.statements import cut_lines, write_after, write_before
+from shapewright.analysis.fixes.statements import (
+    cut_lines,
+    find_block,
+    write_after,
+    write_before,
+)
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.program.assigned_values import find_last_value
@@ -154,3 +159,27 @@ def suggest_kept_gradient(
     name = finding.message.partition("`")[2].partition(".")[0]
     new = f"{name}.retain_grad()"
     yield Fix("fits", f"`{new}`", (write_after(place[0], place[1], new),))
+
+
+ANOTHER_LOSS = "steps with the gradients of another loss, too"
+
+
+def suggest_own_clearing(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `opt_g.zero_grad()` before the backward pass of the generator's loss."""
+    if ANOTHER_LOSS not in finding.message or not isinstance(node, ast.expr):
+        return
+    owner = get_receiver(node) if isinstance(node, ast.Call) else None
+    step = text.statement_of(node)
+    passes = [
+        part
+        for part in find_block(text, step)
+        if part.lineno < step.lineno
+        and isinstance(part, ast.Expr)
+        and get_called_name(part.value) == "backward"
+    ]
+    if owner is not None and passes:
+        new = f"{text.written(owner)}.zero_grad()"
+        edit = write_before(text, passes[-1], new)
+        yield Fix("fits", f"`{new}` before `{text.line_of(passes[-1])}`", (edit,))

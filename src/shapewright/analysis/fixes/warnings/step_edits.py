@@ -12,6 +12,7 @@ from shapewright.analysis.fixes.statements import (
     write_after,
     write_before,
 )
+from shapewright.analysis.fixes.warnings.reset_edits import ANOTHER_LOSS
 from shapewright.analysis.fixes.warnings.schedule_edits import suggest_planned_batches
 from shapewright.analysis.fixes.warnings.training_edits import find_owners
 from shapewright.analysis.program_run import Program
@@ -460,7 +461,7 @@ def suggest_clearing(
     the tensors that an update by hand reads the gradients of.
     """
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
-    owners = _find_stepped(text)
+    owners = [] if ANOTHER_LOSS in finding.message else _find_stepped(text)
     scope = text.around(node, *FUNCTIONS) or text.tree
     read = [
         f"{text.written(part.value)}.grad"

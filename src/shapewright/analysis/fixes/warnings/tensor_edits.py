@@ -14,6 +14,7 @@ from shapewright.analysis.fixes.keywords_and_methods import (
 )
 from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.statements import write_before
+from shapewright.analysis.fixes.warnings.direction_edits import ONE_DIRECTION
 from shapewright.analysis.fixes.warnings.layer_edits import suggest_move_inside
 from shapewright.analysis.hazards.moved_parameters import get_move
 from shapewright.analysis.hazards.padded_means import KEPT
@@ -40,6 +41,8 @@ def suggest_last_states(
     """Suggest the last state of each direction, from the output or the states; for the
     first step of one direction its last one.
     """
+    if ONE_DIRECTION in finding.message:
+        return
     if "the pair of hidden and cell state" in finding.message:
         yield from _suggest_hidden_state(text, node)
         return

@@ -87,6 +87,7 @@ from shapewright.analysis.fixes.warnings.order_moves import (
 from shapewright.analysis.fixes.warnings.reset_edits import (
     suggest_count_from_zero,
     suggest_model_of_fold,
+    suggest_own_clearing,
     suggest_reset,
 )
 from shapewright.analysis.fixes.warnings.sampler_edits import (
@@ -295,7 +296,9 @@ TRAINING_WAYS: dict[str, Suggest] = {
     ),
     UNDIVIDED_LOSS: combine(suggest_divided_loss, suggest_share_of_batch),
     SUM_AFTER_LOOP: suggest_inside_loop,
-    GRADIENTS_NOT_CLEARED: combine(suggest_parentheses, suggest_clearing),
+    GRADIENTS_NOT_CLEARED: combine(
+        suggest_own_clearing, suggest_parentheses, suggest_clearing
+    ),
     GRADIENTS_CLEARED_UNUSED: combine(suggest_no_clearing, suggest_later_clearing),
     NEVER_STEPPED: combine(
         suggest_step_in_any_case,

@@ -20,6 +20,7 @@ from shapewright.analysis.fixes.warnings.accidental_shapes import (
 )
 from shapewright.analysis.fixes.warnings.box_edits import suggest_converted_boxes
 from shapewright.analysis.fixes.warnings.causal_edits import suggest_left_padding
+from shapewright.analysis.fixes.warnings.convolution_edits import suggest_turned_steps
 from shapewright.analysis.fixes.warnings.copy_edits import suggest_cloned_output
 from shapewright.analysis.fixes.warnings.data_edits import (
     suggest_flip_of_result,
@@ -38,6 +39,9 @@ from shapewright.analysis.fixes.warnings.dim_edits import (
     suggest_kept_dim,
     suggest_other_axis,
     suggest_other_dim,
+)
+from shapewright.analysis.fixes.warnings.direction_edits import (
+    suggest_both_directions,
 )
 from shapewright.analysis.fixes.warnings.float_mask_edits import (
     suggest_mask_of_truths,
@@ -119,6 +123,7 @@ from shapewright.analysis.fixes.warnings.padding_edits import (
 from shapewright.analysis.fixes.warnings.pair_edits import (
     suggest_factor_of_two,
     suggest_matrix_product,
+    suggest_negated_similarity,
     suggest_other_order,
     suggest_token_before,
 )
@@ -409,7 +414,9 @@ WAYS: dict[str, Suggest] = {
     SELF_AS_CANDIDATE: suggest_masked_diagonal,
     SAME_TENSOR_KEPT: suggest_cloned_output,
     SCALED_LABELS: suggest_whole_labels,
-    MINIMIZED_OVERLAP: combine(suggest_factor_of_two, suggest_lost_overlap),
+    MINIMIZED_OVERLAP: combine(
+        suggest_negated_similarity, suggest_factor_of_two, suggest_lost_overlap
+    ),
     ADVERSARIAL_LABELS: suggest_label_of_side,
     REVERSED_POLICY: combine(suggest_ratio, suggest_negative),
     UNIFORM_NOISE: suggest_normal_noise,
@@ -421,10 +428,10 @@ WAYS: dict[str, Suggest] = {
     ),
     BATCH_AXIS: combine(suggest_largest_of_sample, suggest_other_axis),
     BATCH_DEPENDENCE: suggest_dim_of_features,
-    LAYOUT: suggest_batch_first,
+    LAYOUT: combine(suggest_turned_steps, suggest_batch_first),
     EINSUM_REDUCTION: suggest_arrow,
     ONE_SAMPLE: suggest_whole_batch,
-    LAST_STEP: suggest_last_states,
+    LAST_STEP: combine(suggest_both_directions, suggest_last_states),
     PADDED_LAST_STEP: combine(suggest_step_before, suggest_last_of_each),
     DROPOUT_ALWAYS_ON: suggest_mode_of_module,
     NOT_A_PARAMETER: suggest_parameter,
