@@ -346,7 +346,7 @@ def suggest_fitted_scaler(
     """Suggest `transform` for the second `fit_transform` of a scaler."""
     func = node.func if isinstance(node, ast.Call) else None
     if isinstance(node, ast.Call) and isinstance(func, ast.Attribute):
-        if func.attr != "fit_transform":
+        if func.attr != "fit_transform" or isinstance(func.value, ast.Call):
             return
         written = text.written(node)
         new = f"{text.written(func.value)}.transform"

@@ -35,6 +35,7 @@ from shapewright.program.syntax_nodes import (
     FUNCTIONS,
     collect_names,
     get_called_name,
+    get_last_name,
     iter_assignments,
     list_reads,
 )
@@ -156,6 +157,9 @@ def suggest_training_categories(
         yield from _suggest_categories_of_training(program, finding, text)
         return
     tested = next((other for other in known if other.call is node), None)
+    if "each on its own" in finding.message and tested is not None:
+        yield from _suggest_encoder_of_training(finding, text, tested.call)
+        return
     if tested is None or tested.way != "astype":
         return
     trained = find_numbering_of_training(text, known, tested)
@@ -178,6 +182,23 @@ def suggest_training_categories(
         if isinstance(values, ast.Attribute) and values.attr == "values":
             place = values
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(place), new),))
+
+
+def _suggest_encoder_of_training(
+    finding: Finding, text: SourceText, call: ast.Call
+) -> Iterator[Fix]:
+    """Suggest an encoder that is fitted to the table for training, before the loop over
+    both.
+    """
+    loop, encoder = text.around(call, ast.For), get_receiver(call)
+    if loop is None or not isinstance(encoder, ast.Call) or len(call.args) != 1:
+        return
+    table, trained = get_last_name(loop.target), finding.message.split("`")[3]
+    column = re.sub(rf"\b{table}\b", trained, text.written(call.args[0]))
+    new = f"encoder = {text.written(encoder)}.fit({column})"
+    later = f"encoder.transform({text.written(call.args[0])})"
+    edits = (write_before(text, loop, new), Edit(text.span(call), later))
+    yield Fix("fits", f"`{new}` before the loop, `{join_lines(later)}`", edits)
 
 
 def _suggest_categories_of_training(
