@@ -299,7 +299,7 @@ def answer_by_share(
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(_find_mismatch(infos) or refused)
     if selection is None and name in DISTINCT:
-        few = name == "unique" and _are_few(args, kwargs, infos[0])
+        few = name == "unique" and _has_few_values(args, kwargs, infos[0])
         if few or not is_small(infos):
             return _answer_distinct(engine, func, args, kwargs, infos, few)
     if selection is None:
@@ -332,7 +332,7 @@ instances. A loop over as many as there are pixels would not end.
 """
 
 
-def _are_few(args: Args, kwargs: Kwargs, info: Info) -> bool:
+def _has_few_values(args: Args, kwargs: Kwargs, info: Info) -> bool:
     """Return whether `unique` of a tensor is assumed to find few different values."""
     dtype = info.meta.torch_dtype
     is_whole = not dtype.is_floating_point and not dtype.is_complex
