@@ -55,9 +55,9 @@ def find_repeated_recurrences(scene: HazardContext) -> Iterator[Finding]:
 
 def _is_fed_again(first: ModuleCall, second: ModuleCall) -> bool:
     """Return whether a call takes both the output and the state of another."""
-    made = {fact.tensor for fact in collect_leaves(first.output)}
+    results = {fact.tensor for fact in collect_leaves(first.output)}
     taken = [fact.tensor for fact in collect_leaves(second.inputs[0])]
-    return len(taken) > 1 and all(tensor in made for tensor in taken[:2])
+    return len(taken) > 1 and all(tensor in results for tensor in taken[:2])
 
 
 def _find_loop(text: SourceText, node: ast.AST) -> ast.expr | None:

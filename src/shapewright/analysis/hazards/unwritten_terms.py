@@ -22,7 +22,7 @@ from shapewright.program.syntax_nodes import (
 )
 from shapewright.record.ops import Op
 
-FILLED = ("zeros", "empty", "new_zeros", "zeros_like")
+FILLED = ("zeros", "new_zeros")
 UNFILLED = "nothing writes into it"
 
 
@@ -68,14 +68,14 @@ def _find_unwritten(scene: HazardContext, op: Op) -> tuple[str, Op | None] | Non
         if isinstance(target, ast.Name) and get_called_name(value) in FILLED
     }
     name = next((name for name, value in named.items() if value is node), "")
-    written = set(list_written(scope)) if scope is not None else set()
+    written = set(_list_written(scope)) if scope is not None else set()
     if not name or name in written or not named.keys() & written:
         return None
     users = scene.users.get(op.outputs[0].tensor, ())
     return name, users[0].op if users else None
 
 
-def list_written(scope: ast.AST) -> Iterator[str]:
+def _list_written(scope: ast.AST) -> Iterator[str]:
     """Yield the names of what a piece of code writes into, changes or hands on."""
     for part in ast.walk(scope):
         owner: ast.AST | None = None

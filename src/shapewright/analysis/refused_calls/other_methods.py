@@ -53,7 +53,7 @@ def find_other_method(program: Program, finding: Finding) -> Explanation | None:
         alike = [
             other
             for other, method in methods.items()
-            if _is_alike(name, other) and _takes(method, call)
+            if _is_alike(name, other) and _has_room_for(method, call)
         ]
         if len(alike) != 1:
             return None
@@ -108,7 +108,7 @@ def _is_alike(name: str, other: str) -> bool:
     return bool(own & set(other.lower().split("_")))
 
 
-def _takes(method: Function, call: ast.Call) -> bool:
+def _has_room_for(method: Function, call: ast.Call) -> bool:
     """Return whether a method can be called with the arguments of a call."""
     arguments = [argument.arg for argument in method.args.args[1:]]
     required = len(arguments) - len(method.args.defaults)

@@ -44,7 +44,7 @@ def find_short_list(program: Program, finding: Finding) -> Explanation | None:
         message = f"`{name}` has {items}, and `{index}` counts up to `{limit}`{end}"
         related = (Related(text.span(count), "the loop counts up to this"),)
         new = f"len({name})"
-        if _may_be_none(text, read, name):
+        if _is_optional(text, read, name):
             new = f"{limit} if {name} is None else {new}"
         fix = Fix("fits", f"`range({new})`", (Edit(text.span(count), new),))
         return Explanation(message, related, (fix,))
@@ -68,7 +68,7 @@ def _find_count(text: SourceText, node: ast.AST, index: str) -> ast.expr | None:
     return None
 
 
-def _may_be_none(text: SourceText, node: ast.AST, name: str) -> bool:
+def _is_optional(text: SourceText, node: ast.AST, name: str) -> bool:
     """Return whether a name is an argument of the function with None as its default."""
     function = text.around(node, *FUNCTIONS)
     arguments = getattr(function, "args", None)

@@ -93,7 +93,7 @@ def _is_array(text: SourceText, taken: ast.Subscript) -> bool:
         for target, value in iter_assignments(owner, unpacked=True)
         if get_own_attribute(target) == name
     ]
-    return bool(makers) and all(_makes_array(text, maker) for maker in makers)
+    return bool(makers) and all(_is_made_as_array(text, maker) for maker in makers)
 
 
 ARRAYS = ("astype", "to_numpy", "numpy")
@@ -101,7 +101,7 @@ ARRAYS = ("astype", "to_numpy", "numpy")
 GENERATORS = re.compile(r"np\.random\.(default_rng|RandomState)\(")
 
 
-def _makes_array(text: SourceText, maker: ast.expr) -> bool:
+def _is_made_as_array(text: SourceText, maker: ast.expr) -> bool:
     """Return whether an expression is a call of NumPy, of a generator of its random
     numbers, or of what turns something into an array.
     """

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import (
@@ -16,7 +17,7 @@ from shapewright.program.syntax_nodes import (
     iter_assignments,
 )
 
-MADE = frozenset({"zeros", "randn", "rand", "ones"})
+FACTORIES = operators_with("is_sized_factory")
 
 
 def suggest_stacked_layers(
@@ -45,7 +46,11 @@ def suggest_stacked_layers(
     new = text.written(built[0])[:-1] + words + ")"
     edits = [Edit(at, words), _cut_loop(text, loop)]
     for call in ast.walk(owner):
-        if isinstance(call, ast.Call) and get_called_name(call) in MADE and call.args:
+        if (
+            isinstance(call, ast.Call)
+            and get_called_name(call) in FACTORIES
+            and call.args
+        ):
             sizes = call.args
             first = sizes[0].elts[0] if isinstance(sizes[0], ast.Tuple) else sizes[0]
             is_one = isinstance(first, ast.Constant) and first.value == 1
