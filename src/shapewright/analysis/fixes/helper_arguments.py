@@ -53,13 +53,38 @@ def find_helper_call(
     path = module.split(".")
     own = [outer for outer in calls if _is_on_path(text, outer, path)]
     chosen = own if len(own) == 1 else calls
-    if name not in names or len(chosen) != 1:
+    listed = _find_list(helper, name) if path[-1] == "0" else ""
+    if len(chosen) != 1 or (name not in names and listed not in names):
         return None
     outer = chosen[0]
+    if name not in names:
+        items = _get_argument(outer, names.index(listed), listed)
+        first = items.elts[0] if isinstance(items, ast.List) and items.elts else None
+        return _HelperCall(outer, first, name) if first is not None else None
     argument = _get_argument(outer, names.index(name), name)
     if argument is None:
         return None
     return _HelperCall(outer, argument, name, _read_sizes(text, outer, path))
+
+
+def _find_list(helper: ast.FunctionDef, name: str) -> str:
+    """Return the list of sizes of which a name is each but the last: `a` of
+    `for a, b in zip(sizes[:-1], sizes[1:])`.
+    """
+    for loop in ast.walk(helper):
+        if isinstance(loop, ast.For | ast.comprehension) and isinstance(
+            loop.target, ast.Tuple
+        ):
+            first = loop.target.elts[0]
+            source = loop.iter
+            if getattr(first, "id", "") != name or get_called_name(source) != "zip":
+                continue
+            assert isinstance(source, ast.Call)
+            sizes = source.args[0] if source.args else None
+            if isinstance(sizes, ast.Subscript):
+                sizes = sizes.value
+            return get_last_name(sizes) if isinstance(sizes, ast.Name) else ""
+    return ""
 
 
 def _is_helper(text: SourceText, function: ast.AST | None) -> bool:
