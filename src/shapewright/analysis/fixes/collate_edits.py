@@ -17,6 +17,10 @@ from shapewright.analysis.fixes.image_sizes import (
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
 from shapewright.analysis.fixes.operands import append_method
+from shapewright.analysis.fixes.moving_windows import (
+    describe_fixed_ends,
+    suggest_moving_ends,
+)
 from shapewright.analysis.fixes.pooled_bags import suggest_single_bags
 from shapewright.analysis.fixes.ragged_items import (
     suggest_joined_items,
@@ -60,6 +64,10 @@ def suggest_collate(program: Program, finding: Finding) -> Iterator[Fix]:
             and get_called_name(node) == "DataLoader"
             and not any(word.arg == "collate_fn" for word in node.keywords)
         ]
+        windows = list(suggest_moving_ends(text)) if of_items else []
+        yield from windows
+        if windows:
+            return  # rows of padding would stand for tokens that were cut off
         data_sets = list(_suggest_data_set(text, loaders)) if of_items else []
         yield from data_sets
         if data_sets:
@@ -159,6 +167,9 @@ def explain_uncollated_loader(program: Program, finding: Finding) -> Finding:
     text = program.text(span.file) if span is not None else None
     if text is None or span is None:
         return finding
+    ends = tuple(describe_fixed_ends(text))
+    if ends:
+        return replace(finding, related=(*ends, *finding.related))
     loaders = {
         get_dotted_name(target): value
         for target, value in iter_assignments(text.tree, unpacked=True)

@@ -27,6 +27,7 @@ from shapewright.analysis.fixes.refusals.numbers import (
     has_emptied_setting,
     has_frozen_size,
     has_smaller_modulus,
+    is_of_written_data,
 )
 from shapewright.analysis.fixes.signed_labels import find_signed_labels
 from shapewright.analysis.fixes.stand_in_data import is_within
@@ -97,6 +98,8 @@ def is_refused(program: Program, failure: Failure, fix: Fix, kind: str = "") -> 
     if is_narrowed(program, failure, fix) or is_of_rows_of_maps(program, failure, fix):
         return True
     if has_emptied_setting(program, fix) or _is_undone_at_once(program, fix):
+        return True
+    if kind in OF_DATA and is_of_written_data(program, fix):
         return True
     if has_broken_square(program, fix) or _is_lost_order(program, failure, fix, kind):
         return True

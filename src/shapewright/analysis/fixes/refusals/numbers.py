@@ -176,3 +176,29 @@ def _count_numbers(call: ast.Call) -> int:
         isinstance(size, ast.Constant) and type(size.value) is int and size.value > 1
         for size in sizes
     )
+
+
+WRITERS = frozenset({"dump", "save", "savez", "savez_compressed", "savetxt", "to_csv",
+                     "imwrite", "create_dataset"})  # fmt: skip
+"""Functions that write files of data."""
+DRAWN = operators_with("is_random") | {
+    "uniform", "integers", "choice", "dirichlet", "standard_normal", "random",
+}  # fmt: skip
+
+
+def is_of_written_data(program: Program, fix: Fix) -> bool:
+    """Return whether an edit changes a size of random data that a function writes to
+    files: they stand for what the program is given.
+    """
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        node = text.node(edit.span) if text is not None else None
+        if text is None or not isinstance(node, ast.Constant):
+            continue
+        calls = [get_called_name(outer) for outer in text.outwards(node)]
+        function = text.around(node, ast.FunctionDef)
+        if function is None or not DRAWN.intersection(calls):
+            continue
+        if any(get_called_name(part) in WRITERS for part in ast.walk(function)):
+            return True
+    return False

@@ -28,7 +28,7 @@ from shapewright.analysis.provenance.call_expressions import (
 )
 from shapewright.analysis.training_mistakes.array_shapes import find_pairs, get_sides
 from shapewright.findings.finding import Edit, Finding, Fix
-from shapewright.program.source_text import SourceText, join_lines
+from shapewright.program.source_text import SourceText, get_receiver, join_lines
 from shapewright.program.spans import Span
 from shapewright.program.syntax_nodes import FUNCTIONS, get_called_name
 from shapewright.record.ops import Fact, Op
@@ -125,6 +125,8 @@ def suggest_squeezed_dim(
         return
     shape = op.inputs[0].shape
     ones = [dim for dim, size in enumerate(shape) if size == 1 and dim > 0]
+    if not ones:
+        yield from _suggest_no_squeeze(program, text, node)
     if not ones or not isinstance(node.func, ast.Attribute):
         return
     if len(ones) > 1:
@@ -139,6 +141,34 @@ def suggest_squeezed_dim(
             end = Span(span.file, span.end_line, span.end_column - 1, *_get_end(span))
             shown = join_lines(text.written(node))[:-1] + f"{number})"
             yield Fix("fits", f"`{shown}`", (Edit(end, f"{number})"),))
+
+
+def _suggest_no_squeeze(
+    program: Program, text: SourceText, node: ast.Call
+) -> Iterator[Fix]:
+    """Suggest `x` for `torch.squeeze(x)` where the batch is all that it can remove, and
+    for each such call in the function.
+    """
+    scope = text.around(node, *FUNCTIONS) or text.tree
+    edits: list[Edit] = []
+    shown = ""
+    for call in ast.walk(scope) if scope is not None else ():
+        if not isinstance(call, ast.Call) or get_called_name(call) != "squeeze":
+            continue
+        op = program.op_at(text.span(call))
+        if op is None or not op.inputs or 1 in op.inputs[0].shape[1:]:
+            continue
+        owner = get_receiver(call)
+        is_module = isinstance(owner, ast.Name) and owner.id == "torch"
+        value = call.args[0] if is_module and len(call.args) == 1 else owner
+        if value is None or call.keywords or (call.args and not is_module):
+            continue
+        edits.append(Edit(text.span(call), text.written(value)))
+        if call is node:
+            written = join_lines(text.written(call))
+            shown = f"`{join_lines(text.written(value))}` for `{written}`"
+    if shown:
+        yield Fix("fits", shown, tuple(edits))
 
 
 def _get_end(span: Span) -> tuple[int, int]:
