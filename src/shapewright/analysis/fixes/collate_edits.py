@@ -16,11 +16,11 @@ from shapewright.analysis.fixes.image_sizes import (
     suggest_resize,
 )
 from shapewright.analysis.fixes.keywords_and_methods import with_keyword
-from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.moving_windows import (
     describe_fixed_ends,
     suggest_moving_ends,
 )
+from shapewright.analysis.fixes.operands import append_method
 from shapewright.analysis.fixes.pooled_bags import suggest_single_bags
 from shapewright.analysis.fixes.ragged_items import (
     suggest_joined_items,

@@ -174,9 +174,10 @@ def _find_draw(
         if change is None or not call.op.inputs:
             return None
         factor, shift = factor * change[0], shift + factor * change[1]
+        was_part = taken.is_part
         taken.note(call)
         if call.name in JOINS and len(call.op.inputs) > 1:
-            is_part = taken.column is not None or of_part  # of which rows is unknown
+            is_part = taken.column is not None or was_part  # of which is unknown
             if far >= DEEPEST:
                 return None
             least = _find_least_draw(scene, call, written, is_part)

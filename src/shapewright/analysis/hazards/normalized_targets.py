@@ -17,8 +17,9 @@ SUBTRACTING = operators_with("subtracts") | {"-", "-=", "sub", "sub_"}
 DIVIDING = operators_with("divides_elements") | {"/", "/=", "div", "div_"}
 PASSING = operators_with(
     "is_view", "copies_if_needed", "joins_tensors", "keeps_elements"
-) | {"to"}
+) | {"to", "clone", "[]", "select"}
 MINIMA = operators_with("finds_extremes") | {"aminmax", "quantile"}
+LOSSES = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 DRAWS = ("rand", "rand_like")
 WHITE = 255
 """The largest value of a pixel."""
@@ -35,7 +36,7 @@ def find_normalized_targets(scene: HazardContext) -> Iterator[Finding]:
         if call.name in SUBTRACTING and call.op.kind == "inplace" and call.op.outputs
     }
     for call in scene.calls:
-        if call.name != "binary_cross_entropy" or len(call.op.inputs) < 2:
+        if call.name not in LOSSES or len(call.op.inputs) < 2:
             continue
         if call.op.span is None or call.op.span in seen:
             continue
@@ -47,8 +48,31 @@ def find_normalized_targets(scene: HazardContext) -> Iterator[Finding]:
             f"{scene.operation(call.op)} expects targets between 0 and 1, and"
             f" {scene.names(call.op)[1]} was normalized: below the mean it is negative"
         )
-        where = "it is shifted by its mean here"
-        yield scene.finding(LOSS_INPUT, call.op, message, (maker, where))
+        if _is_of_prediction(scene, call.op, maker):
+            message += ", as the inputs of the model are, by the same line"
+        yield scene.finding(LOSS_INPUT, call.op, message, (maker, SHIFTED))
+
+
+def _is_of_prediction(scene: HazardContext, loss: Op, maker: Op) -> bool:
+    """Return whether a line that normalizes the targets of a loss also does so for what
+    the model was given.
+    """
+    waiting, seen = [loss.inputs[0]], set[int]()
+    while waiting and len(seen) < MOST:
+        fact = waiting.pop(0)
+        call = scene.maker(fact)
+        if call is None or fact.tensor in seen:
+            continue
+        seen.add(fact.tensor)
+        writes = scene.writes.get(fact.storage, ())
+        if maker.span in {call.op.span, *(write.op.span for write in writes)}:
+            return True
+        waiting += call.op.inputs
+    return False
+
+
+MOST = 2_000
+"""Calls of a model that are followed back to its inputs."""
 
 
 def _find_normalization(
@@ -94,3 +118,6 @@ def _is_between_0_and_1(scene: HazardContext, fact: Fact) -> bool:
         if name not in PASSING:
             return False
     return False
+
+
+SHIFTED = "it is shifted by its mean here"

@@ -16,6 +16,9 @@ from shapewright.analysis.training_mistakes.unmatched_patterns import (
     find_unmatched_patterns,
 )
 from shapewright.analysis.training_mistakes.unread_options import find_unread_options
+from shapewright.analysis.training_mistakes.unread_parameters import (
+    find_unread_parameters,
+)
 from shapewright.findings.codes import (
     FLAG_WITHOUT_EFFECT,
     looks_for,
@@ -54,6 +57,7 @@ def find_idle_flags(scene: RehearsalContext) -> Iterator[Finding]:
     yield from find_unread_options(scene)
     yield from find_unmatched_patterns(scene)
     yield from find_undone_flags(scene)
+    yield from find_unread_parameters(scene)
     for text in scene.program.own_texts():
         yield from _find_lasting_options(text)
         for target, value in iter_assignments(text.tree if text is not None else None):

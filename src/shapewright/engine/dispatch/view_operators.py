@@ -136,6 +136,20 @@ def _memoize_view(
         return
 
 
+def _view_lazy(
+    engine: Engine, func: Any, lazy: Tensor, args: Args, kwargs: Kwargs
+) -> Any:
+    """Answer `.data` of a parameter without a shape, which is where the parameter was
+    moved: it is made there once its shape is known.
+    """
+    out = engine.run(func, args, kwargs)
+    device = engine.info(lazy).meta.device
+    if isinstance(out, Tensor) and out is not lazy and device != out.device.type:
+        meta = intern_meta(engine.memo.metas, out, device, False)
+        engine.tell(out, Info(meta, Storage(device), BLANK))
+    return out
+
+
 def answer_general_view(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
 ) -> Any:
@@ -147,7 +161,7 @@ def answer_general_view(
     first, rest = args[0] if args else None, args[1:]
     if type(first) is not Tensor and type(first) is not Parameter:
         if isinstance(first, UninitializedTensor):
-            return engine.run(func, args, kwargs)
+            return _view_lazy(engine, func, first, args, kwargs)
         return answer_slow_view(engine, func, args, kwargs)
     info = engine.info(first)
     if (

@@ -65,6 +65,8 @@ def suggest_loss_edits(
     if name == "kl_div" and "logits" in finding.message.rpartition(" holds ")[2]:
         yield from _suggest_softmax(program, finding, loss)
         return
+    if "as the inputs of the model are" in finding.message:
+        return  # the line is right for these
     if "as its target" in finding.message:
         yield from _suggest_log_target(program, loss)
         return

@@ -302,6 +302,10 @@ def suggest_flag(
             yield Fix("fits", f"`type={new}`", (Edit(text.span(word.value), new),))
             return
     statement = text.statement_of(node) if isinstance(node, ast.expr) else node
+    if "by nothing that trains" in finding.message and isinstance(node, ast.expr):
+        name = finding.message.split("`")[1]
+        yield Fix("fits", f"`{name}`", (Edit(text.span(node), name),))
+        return
     if "to train again" in finding.message and isinstance(statement, ast.stmt):
         shown = f"without `{text.line_of(statement)}`"
         loop = text.parent(statement)
