@@ -41,6 +41,7 @@ CODES = (
     "filtered-index",
     "order-as-rank", "deviation-shifted", "return-order",
     "reversed-update", "rebound-parameter", "metric-arguments",
+    "metric-formula",
 )  # fmt: skip
 
 RAISES = {

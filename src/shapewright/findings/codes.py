@@ -824,6 +824,9 @@ MODEL_NOT_COPIED = _mistake("model-not-copied",
 METRIC_ARGUMENTS = _mistake("metric-arguments",
     "a metric with predictions for labels, or a curve of decisions",
     "`precision_score(labels, predictions)`")
+METRIC_FORMULA = _mistake("metric-formula",
+    "a metric with the formula of another, or an IoU or F1 that lacks a part",
+    "`precision = tp / (tp + fp)`")
 REBOUND_PARAMETER = _mistake("rebound-parameter",
     "a parameter whose name in a loop gets a new tensor: the parameter stays",
     "`parameter.copy_(...)` under `torch.no_grad()`")

@@ -16,7 +16,8 @@ def suggest_moving_ends(text: SourceText) -> Iterator[Fix]:
     """Suggest an end that moves with the start, as that of a window beside it does."""
     for loop, window in _iter_fixed_windows(text):
         start, end = window.lower, window.upper
-        assert start is not None and end is not None
+        if start is None or end is None:
+            continue
         news = [f"{text.written(start)} + {_write_term(text, end)}"]
         beside = _find_moving_end(text, loop)
         if beside is not None:
@@ -40,7 +41,7 @@ def describe_fixed_ends(text: SourceText) -> list[Related]:
 
 
 def _iter_fixed_windows(text: SourceText) -> Iterator[tuple[ast.For, ast.Slice]]:
-    """Yield the slices that begin at the counter of a loop and end at the same place."""
+    """Yield the slices that begin at the counter of a loop and end in one place."""
     for loop in text.nodes:
         if not isinstance(loop, ast.For) or get_called_name(loop.iter) != "range":
             continue

@@ -27,6 +27,7 @@ TOO_MANY = re.compile(
 )
 
 TRANSPOSE = re.compile(r"transpose\(\) takes 2 positional arguments but \d+ were given")
+NUMBERS = re.compile(r"\btensor\(\) takes 1 positional argument but \d+ were given")
 OF_ATTENTION = "MultiheadAttention.forward() missing 2 required positional arguments"
 OF_STATES = "LSTM.forward() takes from 2 to 3 positional arguments but 4 were given"
 
@@ -46,9 +47,32 @@ def find_missing_argument(program: Program, finding: Finding) -> Explanation | N
         return _explain_states(*place)
     if TRANSPOSE.search(finding.words) is not None:
         return _explain_transpose(*place)
+    if NUMBERS.search(finding.words) is not None:
+        return _explain_numbers(*place)
     if many is not None:
         return _explain_more(*place, int(many[2]), int(many[3]))
     return None
+
+
+def _explain_numbers(text: SourceText, call: ast.Call) -> Explanation | None:
+    """Explain `torch.tensor(0.25, 1.5)`, with a list in each such call of the file."""
+    written = text.written(call.func)
+    calls = [
+        node
+        for node in text.nodes
+        if isinstance(node, ast.Call)
+        and text.written(node.func) == written
+        and len(node.args) > 1
+    ]
+    edits, shown = [], ""
+    for node in calls:
+        start, end = text.span(node.args[0]), text.span(node.args[-1])
+        edits += [Edit(start.start, "["), Edit(end.end, "]")]
+        if node is call:
+            items = ", ".join(text.written(part) for part in node.args)
+            shown = f"{written}([{items}])"
+    message = f"`{written}` takes the data as one argument: a list of the numbers"
+    return Explanation(message, (), (Fix("fits", f"`{shown}`", tuple(edits)),))
 
 
 def _explain_missing(

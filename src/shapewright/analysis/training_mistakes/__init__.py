@@ -46,6 +46,9 @@ from shapewright.analysis.training_mistakes import (
 from shapewright.analysis.training_mistakes import (
     metric_directions as metric_directions,
 )
+from shapewright.analysis.training_mistakes import (
+    metric_formulas as metric_formulas,
+)
 from shapewright.analysis.training_mistakes import missing_steps as missing_steps
 from shapewright.analysis.training_mistakes import model_copies as model_copies
 from shapewright.analysis.training_mistakes import norm_statistics as norm_statistics

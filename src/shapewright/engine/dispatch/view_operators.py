@@ -136,9 +136,7 @@ def _memoize_view(
         return
 
 
-def _view_lazy(
-    engine: Engine, func: Any, lazy: Tensor, args: Args, kwargs: Kwargs
-) -> Any:
+def _view_lazy(engine: Engine, func: Any, lazy: Any, args: Args, kwargs: Kwargs) -> Any:
     """Answer `.data` of a parameter without a shape, which is where the parameter was
     moved: it is made there once its shape is known.
     """

@@ -71,6 +71,7 @@ from shapewright.analysis.fixes.warnings.mean_edits import (
     suggest_divided_loss,
     suggest_own_sum,
 )
+from shapewright.analysis.fixes.warnings.metric_edits import suggest_formula
 from shapewright.analysis.fixes.warnings.mode_edits import (
     suggest_frozen_mode,
     suggest_mode,
@@ -194,6 +195,7 @@ from shapewright.findings.codes import (
     MEAN_OVER_SAMPLES,
     METRIC_ARGUMENTS,
     METRIC_DIRECTION,
+    METRIC_FORMULA,
     MISPLACED_ARGUMENT,
     MODEL_KEPT_OVER_FOLDS,
     MODEL_NOT_COPIED,
@@ -325,6 +327,7 @@ TRAINING_WAYS: dict[str, Suggest] = {
         suggest_other_flags,
     ),
     METRIC_ARGUMENTS: suggest_labels_first,
+    METRIC_FORMULA: suggest_formula,
     ITEM_WRITTEN: suggest_new_item,
     REBOUND_PARAMETER: suggest_written_parameter,
     REVERSED_UPDATE: suggest_other_way,
