@@ -210,6 +210,50 @@ for epoch in range(2):
         fn += ((1 - pred) * y).sum().item()
     print(2 * tp / (2 * tp + fp + fn))
 """
+WGAN_SIGN = """\
+import torch
+from torch import nn
+G = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 16))
+C = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1))
+og = torch.optim.RMSprop(G.parameters(), 5e-5)
+oc = torch.optim.RMSprop(C.parameters(), 5e-5)
+for i in range(6):
+    real = torch.randn(16, 16)
+    fake = G(torch.randn(16, 8)).detach()
+    loss_c = C(fake).mean() - C(real).mean()
+    oc.zero_grad()
+    loss_c.backward()
+    oc.step()
+    for p in C.parameters():
+        p.data.clamp_(-0.01, 0.01)
+    if i % 3 == 2:
+        loss_g = C(G(torch.randn(16, 8))).mean()
+        og.zero_grad()
+        loss_g.backward()
+        og.step()
+"""
+SHARED_BN = """\
+import torch
+from torch import nn
+class Block(nn.Module):
+    def __init__(self, c=16):
+        super().__init__()
+        self.conv1 = nn.Conv2d(c, c, 3, padding=1)
+        self.conv2 = nn.Conv2d(c, c, 3, padding=1)
+        self.bn = nn.BatchNorm2d(c)
+    def forward(self, x):
+        h = torch.relu(self.bn(self.conv1(x)))
+        return torch.relu(self.bn(self.conv2(h)) + x)
+head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 4))
+net = nn.Sequential(nn.Conv2d(3, 16, 1), Block(), Block(), head)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for _ in range(3):
+    scores = net(torch.randn(8, 3, 16, 16))
+    loss = nn.functional.cross_entropy(scores, torch.randint(0, 4, (8,)))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
 MEAN_OF_PIXELS_ACC = """\
 import torch
 from torch import nn
@@ -288,6 +332,24 @@ CASES: dict[str, tuple[str, tuple[tuple[str, str], ...], str, str]] = {
         (("> 0).float()", "> 0.5).float()"),),
         "logit-threshold",
         "`torch.sigmoid(logits) > 0.5`",
+    ),
+    "a critic's sign": (
+        WGAN_SIGN,
+        (("loss_g = C(", "loss_g = -C("),),
+        "adversarial-labels",
+        "`-C(G(torch.randn(16, 8))).mean()`",
+    ),
+    "one norm behind two layers": (
+        SHARED_BN,
+        (
+            (
+                "self.bn = nn.BatchNorm2d(c)",
+                "self.bn, self.other = nn.BatchNorm2d(c), nn.BatchNorm2d(c)",
+            ),
+            ("self.bn(self.conv2", "self.other(self.conv2"),
+        ),
+        "repeated-layer",
+        "`self.bn2 = nn.BatchNorm2d(c)` for the second layer",
     ),
     "classes of the batch": (
         MEAN_OF_PIXELS_ACC,

@@ -51,7 +51,8 @@ RIGHT = {
     ),
     "a mean of both": (
         "precision, recall = 0.5, 0.7\n"
-        "f1 = 2 * precision * recall / (precision + recall)\nf1_score = 2 * (precision * recall) / (precision + recall)"
+        "f1 = 2 * precision * recall / (precision + recall)\n"
+        "f1_score = 2 * (precision * recall) / (precision + recall)"
     ),
     "areas": (
         "inter = (pred & mask).sum(1)\nunion = pred.sum(1) + mask.sum(1) - inter\n"

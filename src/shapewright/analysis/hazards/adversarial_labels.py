@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shapewright.analysis.hazards.adversarial_signs import find_adversarial_signs
 from shapewright.analysis.hazards.context import LOSSES, HazardContext
 from shapewright.analysis.hazards.loss_terms import (
     PRODUCTS,
@@ -48,6 +49,7 @@ class Verdict:
 @looks_for(ADVERSARIAL_LABELS)
 def find_adversarial_labels(scene: HazardContext) -> Iterator[Finding]:
     """Find losses of a discriminator and of its generator with the wrong label."""
+    yield from find_adversarial_signs(scene)
     by_judge: dict[tuple[str, int], dict[object, Verdict]] = {}
     for verdict in iter_verdicts(scene):
         places = by_judge.setdefault((verdict.judge, verdict.place), {})

@@ -103,6 +103,8 @@ def find_classes_along_batch(scene: HazardContext) -> Iterator[Finding]:
         ):
             continue
         dims, gone = call.dims[0], find_reduced_dims(call)
+        if call.name == "topk":  # its first number counts the largest
+            gone = (call.given(2, "dim", default=-1),)
         if gone is None or list(gone) != [0] or not scene.is_batch(dims[0]):
             continue
         scores_call = _find_scores(scene, call.op.inputs[0])

@@ -17,6 +17,7 @@ from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.hazards.repeated_recurrences import (
     find_repeated_recurrences,
 )
+from shapewright.analysis.hazards.shared_norms import find_shared_norms
 from shapewright.analysis.program_run import Program
 from shapewright.findings.codes import REPEATED_LAYER, looks_for
 from shapewright.findings.finding import Finding, Related
@@ -78,6 +79,7 @@ def find_repeated_layers(scene: HazardContext) -> Iterator[Finding]:
         yield Finding(REPEATED_LAYER, "warning", message, span, path, related=related)
     yield from _find_copied_lists(program, owners)
     yield from find_repeated_recurrences(scene)
+    yield from find_shared_norms(scene)
 
 
 def _find_copied_lists(program: Program, owners: set[str]) -> Iterator[Finding]:

@@ -63,6 +63,31 @@ def suggest_negated_similarity(
     yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(whole), new),))
 
 
+def suggest_opposite_score(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `-critic(fake).mean()` for `critic(fake).mean()`, and the reverse."""
+    if "are to pull apart" not in finding.message or not isinstance(node, ast.expr):
+        return
+    whole: ast.expr = node
+    while True:
+        around = text.parent(whole)
+        if isinstance(around, ast.Attribute):
+            around = text.parent(around)
+        elif isinstance(around, ast.Call) and whole not in around.args:
+            return
+        if not isinstance(around, ast.Call):
+            break
+        whole = around
+    negated = text.parent(whole)
+    if isinstance(negated, ast.UnaryOp) and isinstance(negated.op, ast.USub):
+        new = text.written(whole)
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(negated), new),))
+    elif isinstance(negated, ast.Assign | ast.Return):
+        new = f"-{text.written(whole)}"
+        yield Fix("fits", f"`{join_lines(new)}`", (Edit(text.span(whole), new),))
+
+
 def suggest_matrix_product(
     program: Program, finding: Finding, text: SourceText, node: ast.AST
 ) -> Iterator[Fix]:

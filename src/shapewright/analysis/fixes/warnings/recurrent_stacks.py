@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from shapewright.analysis.fixes.statements import write_after
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.facts import operators_with
@@ -77,3 +78,22 @@ def _cut_loop(text: SourceText, loop: ast.For) -> Edit:
     ]
     last = len(text.lines[end - 1]) + 1
     return Edit(Span(text.file, loop.lineno, 1, end, last), "\n".join(rows))
+
+
+def suggest_own_norm(
+    program: Program, finding: Finding, text: SourceText, node: ast.AST
+) -> Iterator[Fix]:
+    """Suggest `self.bn2 = nn.BatchNorm2d(c)` for the second layer of a block."""
+    owner = text.around(node, ast.ClassDef)
+    name = get_own_attribute(node.func) if isinstance(node, ast.Call) else ""
+    if "they share its weights" not in finding.message or owner is None or not name:
+        return
+    assert isinstance(node, ast.Call)
+    for target, value in iter_assignments(owner):
+        if get_own_attribute(target) == name and isinstance(value, ast.Call):
+            new = f"self.{name}2"
+            line = f"{new} = {text.written(value)}"
+            built = write_after(text, text.statement_of(target), line)
+            edits = (built, Edit(text.span(node.func), new))
+            yield Fix("fits", f"`{line}` for the second layer", edits)
+            return

@@ -124,6 +124,7 @@ from shapewright.analysis.fixes.warnings.pair_edits import (
     suggest_factor_of_two,
     suggest_matrix_product,
     suggest_negated_similarity,
+    suggest_opposite_score,
     suggest_other_order,
     suggest_token_before,
 )
@@ -134,6 +135,7 @@ from shapewright.analysis.fixes.warnings.policy_edits import (
     suggest_ratio,
 )
 from shapewright.analysis.fixes.warnings.recurrent_stacks import (
+    suggest_own_norm,
     suggest_stacked_layers,
 )
 from shapewright.analysis.fixes.warnings.reset_edits import (
@@ -417,7 +419,7 @@ WAYS: dict[str, Suggest] = {
     MINIMIZED_OVERLAP: combine(
         suggest_negated_similarity, suggest_factor_of_two, suggest_lost_overlap
     ),
-    ADVERSARIAL_LABELS: suggest_label_of_side,
+    ADVERSARIAL_LABELS: combine(suggest_opposite_score, suggest_label_of_side),
     REVERSED_POLICY: combine(suggest_ratio, suggest_negative),
     UNIFORM_NOISE: suggest_normal_noise,
     VIEW_MIXES_DIMS: combine(suggest_transpose, suggest_channels_last),
@@ -444,7 +446,9 @@ WAYS: dict[str, Suggest] = {
         suggest_one_repeat,
     ),
     UNMATCHED_STATE_DICT: suggest_renamed_keys,
-    REPEATED_LAYER: combine(suggest_stacked_layers, suggest_own_layers),
+    REPEATED_LAYER: combine(
+        suggest_stacked_layers, suggest_own_norm, suggest_own_layers
+    ),
     INTERPOLATED_LABELS: suggest_nearest,
     PADDED_TARGETS: suggest_ignored_padding,
     PADDING_AS_TOKEN: suggest_shifted_numbers,
