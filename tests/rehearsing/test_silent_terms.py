@@ -255,3 +255,42 @@ def test_a_loop_over_distinct_labels_is_short(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, text)
     assert not report.findings
     assert len(report.trace.ops) < 500
+
+
+TOKENS = """
+from torch import nn
+
+model = nn.Sequential(nn.Embedding(50, 8), nn.Linear(8, 50))
+for _ in range(3):
+    tokens = torch.randint(4, 50, (4, 12))
+    tokens[torch.arange(12)[None] >= torch.tensor([[12], [9], [7], [10]])] = 0
+    picked = (torch.rand(4, 12) < 0.15) & tokens.ne(0)
+    masked, targets = tokens.masked_fill(picked, 3), tokens.masked_fill(~picked, -100)
+    loss = F.cross_entropy(model(masked).flatten(0, 1), targets.flatten())
+    loss.backward()
+    model.zero_grad()
+"""
+
+
+def test_tokens_that_are_masked_in_a_new_tensor_are_right(tmp_path: Path) -> None:
+    codes = [finding.code for finding in rehearsed(tmp_path, HEAD + TOKENS).findings]
+    assert "masked-targets" not in codes
+
+
+LAZY = """
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.LazyLinear(3)).to(device)
+with torch.no_grad():
+    net(torch.rand(2, 1, 8, 8, device=device))
+optimizer = torch.optim.Adam(net.parameters())
+for _ in range(2):
+    scores = net(torch.rand(4, 1, 8, 8, device=device))
+    loss = F.cross_entropy(scores, torch.randint(0, 3, (4,), device=device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_lazy_layer_is_made_where_it_was_moved(tmp_path: Path) -> None:
+    assert not rehearsed(tmp_path, HEAD + LAZY, device="cuda").findings

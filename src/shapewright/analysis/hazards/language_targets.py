@@ -63,9 +63,13 @@ def find_masked_targets(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _iter_sources(scene: HazardContext, fact: Fact) -> Iterator[Fact]:
-    """Yield a tensor and those that it was made of, one by one."""
+    """Yield a tensor and those that it was made of, one by one, up to one of which
+    tokens were masked in a new tensor.
+    """
     yield fact
     for op in iter_first_makers(scene.program, fact, FARTHEST):
+        if op.name.rpartition(".")[2] in FILLS:
+            return
         yield from op.inputs[:1]
 
 
