@@ -121,7 +121,73 @@ outputs = model(torch.rand(6, 4))
 loss = criterion(outputs, y)
 loss.backward()
 """
+WINDOWS = """
+from torch.utils.data import DataLoader, Dataset
+
+class Windows(Dataset):
+    def __init__(self, tokens, size):
+        self.inputs, self.targets = [], []
+        for i in range(0, len(tokens) - size, size):
+            self.inputs.append(torch.tensor(tokens[i:size]))
+            self.targets.append(torch.tensor(tokens[i + 1:i + size + 1]))
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def __getitem__(self, i):
+        return self.inputs[i], self.targets[i]
+
+model = nn.Sequential(nn.Embedding(40, 8), nn.Linear(8, 40))
+for x, y in DataLoader(Windows(list(range(40)), 4), batch_size=3):
+    F.cross_entropy(model(x).flatten(0, 1), y.flatten()).backward()
+"""
+NUMBERS = """
+outputs = torch.tensor(0.25, 1.5)
+targets = torch.tensor(1.75, 1.1)
+print(nn.MSELoss()(outputs, targets).shape)
+"""
+CHANNELS = """
+def mlp(channels):
+    layers = []
+    for a, b in zip(channels[:-1], channels[1:]):
+        layers += [nn.Linear(a, b), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = mlp([3 + 3, 16, 8])
+        self.last = mlp([8 + 3, 4])
+
+    def forward(self, places):
+        return self.last(torch.cat([self.first(places), places], dim=-1))
+
+print(Net()(torch.rand(5, 3)).shape)
+"""
+SQUEEZED = """
+from torch.utils.data import DataLoader, TensorDataset
+
+def blur(x):
+    return F.conv2d(x[..., 0].unsqueeze(1), torch.ones(1, 1, 3, 3), padding=1)
+
+model = nn.Conv2d(3, 2, 1)
+data = TensorDataset(torch.rand(4, 3, 8, 8), torch.rand(4, 8, 8, 2))
+for x, y in DataLoader(data, batch_size=1):
+    y = torch.squeeze(y)
+    out = model(x).permute(0, 2, 3, 1)
+    (blur(out) - blur(y)).pow(2).mean().backward()
+"""
 CASES = {
+    "windows whose end stays": (
+        WINDOWS, "cannot be collated into a batch", "`i:i + size`",
+    ),
+    "numbers for a list": (
+        NUMBERS, "takes the data as one", "`torch.tensor([0.25, 1.5])`",
+    ),
+    "a list of channels": (CHANNELS, "needs 6 input features", "`mlp([3, 16, 8])`"),
+    "a squeeze of the batch": (
+        SQUEEZED, "needs 1 input channels", "`y` for `torch.squeeze(y)`",
+    ),
     "arguments": (
         ARGUMENTS, "`a` has no value here", "`first` for `a`, `second` for `b`",
     ),

@@ -173,7 +173,38 @@ def main(epochs, resume):
 main(2, "")
 main(4, "last.pt")
 """
+CHOSEN = """
+def choose(net, parts):
+    chosen = []
+    for part in parts:
+        chosen += list(getattr(net, part).parameters())
+    return chosen
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.body(x)))
+
+net = Net()
+params_to_train = choose(net, ["body", "head"])
+print(len(params_to_train))
+optimizer = torch.optim.SGD({given}, lr=0.1)
+for _ in range(3):
+    loss = F.cross_entropy(net(torch.rand(8, 4)), torch.randint(0, 3, (8,)))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 CASES = {
+    "parameters that are chosen": (
+        CHOSEN.format(given="net.parameters()"),
+        CHOSEN.format(given="params_to_train"),
+        "flag-without-effect",
+        "`params_to_train`",
+    ),
     "numbers through numpy": (
         COPIED.format(far="torch.from_numpy(scores.data.numpy()[kept]).float()"),
         COPIED.format(far="scores[kept]"),
