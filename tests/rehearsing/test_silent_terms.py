@@ -325,3 +325,37 @@ for _ in range(2):
 
 def test_a_lazy_layer_is_made_where_it_was_moved(tmp_path: Path) -> None:
     assert not rehearsed(tmp_path, HEAD + LAZY, device="cuda").findings
+
+
+SHARPNESS = """
+class SAM:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer, self.steps = model, optimizer, {}
+
+    @torch.no_grad()
+    def climb(self):
+        for name, p in self.model.named_parameters():
+            self.steps[name] = 0.05 * p.grad / (p.grad.norm() + 1e-12)
+            p.add_(self.steps[name])
+        self.optimizer.zero_grad()
+
+    @torch.no_grad()
+    def descend(self):
+        for name, p in self.model.named_parameters():
+            p.sub_(self.steps[name])
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+model = nn.Linear(4, 3)
+sam = SAM(model, torch.optim.SGD(model.parameters(), lr=0.1))
+for _ in range(3):
+    x, y = torch.rand(8, 4), torch.randint(0, 3, (8,))
+    F.cross_entropy(model(x), y).backward()
+    sam.climb()
+    F.cross_entropy(model(x), y).backward()
+    sam.descend()
+"""
+
+
+def test_gradients_that_a_method_reads_are_used(tmp_path: Path) -> None:
+    assert not rehearsed(tmp_path, HEAD + SHARPNESS).findings

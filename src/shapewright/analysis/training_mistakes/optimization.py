@@ -47,6 +47,7 @@ from shapewright.program.syntax_nodes import (
     LOOPS,
     get_called_name,
     get_dotted_name,
+    get_last_line,
 )
 from shapewright.record.ops import Fact, Op
 from shapewright.record.report import (
@@ -177,11 +178,24 @@ def _is_read_between(
     scene: RehearsalContext, passed: Place | None, cleared: Place
 ) -> bool:
     """Return whether a function of the program that reads gradients is called between
-    a backward pass and the line that clears them, such as `optimizer.update_hessian()`.
+    a backward pass and the line that clears them, such as `optimizer.update_hessian()`,
+    or reads them itself before it clears them.
     """
     text = scene.program.text(cleared[0])
     if text is None or passed is None or passed[0] != cleared[0]:
         return False
+    near = next(iter(text.near(cleared[1])), None)
+    own = text.around(near, *FUNCTIONS) if near is not None else None
+    if own is not None and not own.lineno <= passed[1] <= get_last_line(own):
+        lines = [
+            part.lineno
+            for part in ast.walk(own)
+            if isinstance(part, ast.Attribute)
+            and part.attr == "grad"
+            and isinstance(part.ctx, ast.Load)
+        ]
+        if any(line < cleared[1] for line in lines):
+            return True
     called = {
         get_called_name(node)
         for node in text.nodes
