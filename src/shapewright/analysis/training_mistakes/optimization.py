@@ -185,8 +185,10 @@ def _is_read_between(
     if text is None or passed is None or passed[0] != cleared[0]:
         return False
     near = next(iter(text.near(cleared[1])), None)
-    own = text.around(near, *FUNCTIONS) if near is not None else None
-    if own is not None and not own.lineno <= passed[1] <= get_last_line(own):
+    own = text.around(near, ast.FunctionDef) if near is not None else None
+    if isinstance(own, ast.FunctionDef) and not own.lineno <= passed[
+        1
+    ] <= get_last_line(own):
         lines = [
             part.lineno
             for part in ast.walk(own)
