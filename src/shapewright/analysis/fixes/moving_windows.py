@@ -53,11 +53,11 @@ def _iter_fixed_windows(text: SourceText) -> Iterator[tuple[ast.For, ast.Slice]]
             if part.lower is None or part.upper is None:
                 continue
             moves = loop.target.id in collect_names(part.lower)
-            if moves and not _depends_on(loop, part.upper):
+            if moves and not _is_moved_by(loop, part.upper):
                 yield loop, part
 
 
-def _depends_on(loop: ast.For, node: ast.expr) -> bool:
+def _is_moved_by(loop: ast.For, node: ast.expr) -> bool:
     """Return whether an expression has a name that the loop sets in each turn."""
     own = collect_names(loop.target) | {
         name.id

@@ -48,13 +48,13 @@ def find_adversarial_signs(scene: HazardContext) -> Iterator[Finding]:
     seen: set[object] = {None}
     for loss in iter_losses(scene):
         scores = _list_scores(scene, loss, calls) if loss.requires_grad else []
-        made = [score for score in scores if score.is_made]
+        generated = [score for score in scores if score.is_made]
         real = [score for score in scores if not score.is_made]
-        if len(made) == len(real) == 1 and made[0].judge == real[0].judge:
-            if made[0].sign != real[0].sign:
-                taught[made[0].judge] = (made[0], real[0])
+        if len(generated) == len(real) == 1 and generated[0].judge == real[0].judge:
+            if generated[0].sign != real[0].sign:
+                taught[generated[0].judge] = (generated[0], real[0])
             continue
-        for score in made if not real else ():
+        for score in generated if not real else ():
             if score.judge not in taught or not score.has_graph:
                 continue
             first = taught[score.judge][0]

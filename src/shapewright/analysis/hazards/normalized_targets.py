@@ -15,9 +15,11 @@ from shapewright.record.ops import Fact, Op
 
 SUBTRACTING = operators_with("subtracts") | {"-", "-=", "sub", "sub_"}
 DIVIDING = operators_with("divides_elements") | {"/", "/=", "div", "div_"}
-PASSING = operators_with(
-    "is_view", "copies_if_needed", "joins_tensors", "keeps_elements"
-) | {"to", "clone", "[]", "select"}
+PASSING = (
+    operators_with("is_view", "copies_if_needed", "joins_tensors", "keeps_elements")
+    | {"to", "clone"}
+    | operators_with("reads_by_index")
+)
 MINIMA = operators_with("finds_extremes") | {"aminmax", "quantile"}
 LOSSES = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 DRAWS = ("rand", "rand_like")

@@ -35,16 +35,16 @@ def find_shared_norms(scene: HazardContext) -> Iterator[Finding]:
         if place is None or SHARED.search(place[0].text):
             continue
         seen.add(call.path)
-        name, one, other = (
+        name, before, other = (
             path.rpartition(".")[2] for path in (call.path, first[1], source)
         )
         message = (
-            f"`{name}` is one `{call.class_name}` behind both `{one}` and `{other}`:"
+            f"`{name}` is one `{call.class_name}` behind both `{before}` and `{other}`:"
             " they share its weights, and in evaluation each is normalized by the"
             " running statistics of both"
         )
         span = first[0].span
-        related = (Related(span, f"behind `{one}`"),) if span is not None else ()
+        related = (Related(span, f"behind `{before}`"),) if span is not None else ()
         yield Finding(
             REPEATED_LAYER, "warning", message, call.span, call.path, related=related
         )

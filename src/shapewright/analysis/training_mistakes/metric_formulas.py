@@ -15,6 +15,7 @@ from shapewright.analysis.training_mistakes.context import (
 )
 from shapewright.findings.codes import METRIC_FORMULA, looks_for
 from shapewright.findings.finding import Finding
+from shapewright.operators.facts import operators_with
 from shapewright.program.source_text import SourceText, find_defining
 from shapewright.program.syntax_nodes import (
     FUNCTIONS,
@@ -55,8 +56,8 @@ NAMES = {
     "accuracy": re.compile(r"(^|_)(accuracy|acc)($|_)", re.I),
 }
 EPSILON = re.compile(r"eps|smooth|tiny|delta", re.I)
-BOUNDED = frozenset({"max", "clamp", "clip", "maximum", "float", "int", "clamp_min"})
-SUMMED = frozenset({"sum", "item", "mean", "double", "float", "cpu", "numpy"})
+BOUNDED = operators_with("clamps", "limits_from_below") | {"max", "int"}
+SUMMED = operators_with("adds_up_elements", "keeps_elements", "leaves_graph") | {"item"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,9 @@ def _memoize_view(
         return
 
 
-def _view_lazy(engine: Engine, func: Any, lazy: Any, args: Args, kwargs: Kwargs) -> Any:
+def _answer_lazy_view(
+    engine: Engine, func: Any, lazy: Any, args: Args, kwargs: Kwargs
+) -> Any:
     """Answer `.data` of a parameter without a shape, which is where the parameter was
     moved: it is made there once its shape is known.
     """
@@ -159,7 +161,7 @@ def answer_general_view(
     first, rest = args[0] if args else None, args[1:]
     if type(first) is not Tensor and type(first) is not Parameter:
         if isinstance(first, UninitializedTensor):
-            return _view_lazy(engine, func, first, args, kwargs)
+            return _answer_lazy_view(engine, func, first, args, kwargs)
         return answer_slow_view(engine, func, args, kwargs)
     info = engine.info(first)
     if (

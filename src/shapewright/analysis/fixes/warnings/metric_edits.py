@@ -41,7 +41,7 @@ def suggest_formula(
     if meant is None:
         return
     for part, right in ((node.left, meant["top"]), (node.right, meant["bottom"])):
-        own = {atom for atom in ATOMS for name in _walk_names(part) if _is(atom, name)}
+        own = {atom for atom in ATOMS for name in _list_names(part) if _is(atom, name)}
         atoms = set(re.findall(r"\b(?:tp|fp|fn|tn)\b", right))
         lost, more = own - atoms, atoms - own
         if not lost and not more:
@@ -49,7 +49,7 @@ def suggest_formula(
         if len(lost) != 1 or len(more) != 1:
             return
         wrong, other = lost.pop(), more.pop()
-        for name in _walk_names(part):
+        for name in _list_names(part):
             new = _find_name(text, name, other) or names.get(other, "")
             if _is(wrong, name) and new:
                 shown = text.line_of(part).replace(text.written(name), new)
@@ -57,7 +57,7 @@ def suggest_formula(
                 return
 
 
-def _walk_names(node: ast.AST) -> list[ast.expr]:
+def _list_names(node: ast.AST) -> list[ast.expr]:
     return [p for p in ast.walk(node) if isinstance(p, ast.Name | ast.Attribute)]
 
 
