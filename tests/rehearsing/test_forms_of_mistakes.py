@@ -8,6 +8,8 @@ import pytest
 
 from tests.rehearsing.rehearsed import rehearsed
 
+pytestmark = pytest.mark.long
+
 TRIPLET_SWAPPED = """\
 import torch
 import torch.nn.functional as F

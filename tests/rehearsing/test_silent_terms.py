@@ -8,6 +8,8 @@ import pytest
 
 from tests.rehearsing.rehearsed import rehearsed
 
+pytestmark = pytest.mark.long
+
 HEAD = (
     "import numpy as np\nimport torch\nimport torch.nn.functional as F\n"
     "from torch import nn\n\n"
